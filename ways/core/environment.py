@@ -1,0 +1,38 @@
+"""The environment that our children get: the user's own, without the bundle's (spec: installer)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "LIBPATH")
+_RUNTIME_PREFIXES = ("_PYI_", "_MEIPASS", "PYINSTALLER_")
+
+
+def child_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A copy of the environment as the user had it before the frozen program started.
+
+    PyInstaller keeps the former value of a loader variable in `<NAME>_ORIG`; it is restored, and
+    what had no former value is removed (only when we are frozen: otherwise it is the user's own).
+    """
+    source = dict(os.environ if environ is None else environ)
+    if getattr(sys, "frozen", False):
+        for name in _LOADER_VARIABLES:
+            original = source.pop(f"{name}_ORIG", None)
+            if original is None:
+                source.pop(name, None)
+            else:
+                source[name] = original
+    return {name: value for name, value in source.items() if not name.startswith(_RUNTIME_PREFIXES)}
+
+
+def platform_name(platform: str | None = None) -> str:
+    """`linux`, `macos` or `windows`: the names that `when: os:` and archives use."""
+    platform = sys.platform if platform is None else platform
+    if platform.startswith(("win", "cygwin", "msys")):
+        return "windows"
+    return "macos" if platform == "darwin" else "linux"
