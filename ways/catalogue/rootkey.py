@@ -10,7 +10,8 @@ import os
 
 from ways.catalogue.way import CORE, PROJECT, USER
 
-CHECK_SUFFIX = ".check"
+# A way id cannot hold a colon, so no way can take the corpus id of another way's check.
+CHECK_SUFFIX = ":check"
 
 
 def project_key(project: str) -> str:
@@ -42,5 +43,5 @@ def corpus_id(key: str, way_id: str) -> str:
 
 
 def check_corpus_id(key: str, way_id: str) -> str:
-    """The id of the rows of a way's check; a colon-free suffix keeps it apart from the way's own."""
+    """The id of the rows of a way's check: `core:softwaredev/delivery/commits:check`."""
     return f"{key}:{way_id}{CHECK_SUFFIX}"
