@@ -1,0 +1,47 @@
+"""Requests the way when a test command has just failed. Exit 0 asks for it, 1 does not."""
+
+import json
+import re
+import sys
+
+RUNNERS = re.compile(
+    r"(^|[;&|(]\s*|\s)(pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest"
+    r"|(go|cargo|npm|pnpm|yarn|dotnet|swift|mix|bazel) (run )?test|make (test|check)"
+    r"|(mvn|gradle|\./gradlew) \S*(test|verify))\b",
+    re.IGNORECASE,
+)
+SUMMARY = re.compile(
+    r"\b[1-9]\d* (failed|failures?|failing|errors?)\b|^--- FAIL:|^FAILED\b|test result: FAILED|^not ok ",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def output_of(payload: dict) -> str:
+    """What the tool printed; a failed call has no response but an error text."""
+    response = payload.get("tool_response")
+    if isinstance(response, dict):
+        return "\n".join(str(response.get(key) or "") for key in ("stdout", "stderr", "output"))
+    return str(response or "")
+
+
+def failed(payload: dict) -> bool:
+    """A test runner was called, and it failed or printed a summary with failures."""
+    tool_input = payload.get("tool_input")
+    command = tool_input.get("command") if isinstance(tool_input, dict) else None
+    if not isinstance(command, str) or not RUNNERS.search(command):
+        return False
+    if payload.get("hook_event_name") == "PostToolUseFailure":
+        return not payload.get("is_interrupt")
+    return bool(SUMMARY.search(output_of(payload)))
+
+
+def main() -> int:
+    try:
+        payload = json.loads(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    except ValueError:
+        return 1
+    return 0 if isinstance(payload, dict) and failed(payload) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
