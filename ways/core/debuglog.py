@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from ways.core import clock
+from ways.core.files import make_private
 
 MAX_BYTES = 1 << 20
 
@@ -20,7 +21,7 @@ def note(state_root: str, where: str, message: str) -> None:
     path = os.path.join(state_root, "debug.log")
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
-        os.makedirs(state_root, mode=0o700, exist_ok=True)
+        make_private(state_root)
         descriptor = os.open(path, flags, 0o600)
         try:
             if os.fstat(descriptor).st_size > MAX_BYTES:

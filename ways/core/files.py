@@ -52,8 +52,9 @@ def temporary_name(path: str) -> str:
     global _counter  # noqa: PLW0603 - unique within the process
     _counter += 1
     folder, name = os.path.split(path)
+    # 40 characters are at most 160 bytes: a long name in another script must stay under 255.
     return os.path.join(
-        folder, f".{name[:100]}{TEMPORARY_MARK}{os.getpid()}-{_counter}-{time.time_ns() % 10**9}"
+        folder, f".{name[:40]}{TEMPORARY_MARK}{os.getpid()}-{_counter}-{time.time_ns() % 10**9}"
     )
 
 
@@ -102,5 +103,19 @@ def remove_if_there(path: str) -> None:
 
 
 def make_private(folder: str) -> None:
-    """Make `folder` and its parents, mode 0700 for those that are new."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    """Make `folder` and its parents, mode 0700 for each that is new. Raises OSError.
+
+    (`os.makedirs` gives its mode to the last folder only.)
+    """
+    try:
+        os.mkdir(folder, 0o700)
+    except FileNotFoundError:
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            raise
+        make_private(parent)
+        # Another process may have been quicker, here as below.
+        make_private(folder)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise

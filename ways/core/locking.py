@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import time
 
+from ways.core.files import make_private
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
@@ -103,6 +105,8 @@ class Lock:
         if descriptor >= 0:
             try:
                 _unlock(descriptor)
+            except OSError:
+                pass  # a network file system may fail here; closing frees the lock in any case
             finally:
                 os.close(descriptor)
 
@@ -112,7 +116,7 @@ class Lock:
             try:
                 return os.open(self.path, flags, 0o600)
             except FileNotFoundError:
-                os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+                make_private(os.path.dirname(self.path))
                 return os.open(self.path, flags, 0o600)
         except OSError as error:
             raise LockTimeout(self.path, f"cannot be opened: {error.strerror or error}") from error

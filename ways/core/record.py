@@ -29,7 +29,7 @@ def record(cls: type[T]) -> type[T]:
     Defaults are shared between instances, so they must be immutable (tuples, not lists).
     Raises TypeError when an instance is made with a missing, doubled or unknown field.
     """
-    names = tuple(cls.__dict__.get("__annotations__", {}))
+    names = tuple(cls.__dict__.get("__annotations__", {}))  # noqa: RUF063 - inspect costs more than a hook
     defaults = {name: cls.__dict__.get(name, _REQUIRED) for name in names}
     count = len(names)
     known = frozenset(names)

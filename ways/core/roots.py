@@ -52,8 +52,31 @@ def home_directory(environ: Mapping[str, str]) -> str:
     else:
         home = environ.get("HOME", "")
     if not home or not os.path.isabs(home):
-        home = os.path.expanduser("~")
+        home = _account_home()
     return os.path.normpath(home)
+
+
+def _account_home() -> str:
+    """The home that the system knows for this account; the root folder when it knows none, so that
+    a path is never taken from the current directory by accident."""
+    if os.name == "nt":
+        home = os.path.expanduser("~")
+    else:
+        import pwd
+
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            home = ""
+    return home if os.path.isabs(home) else os.path.abspath(os.sep)
+
+
+def _absolute(path: str, base: str) -> str:
+    """`path` from the current directory, or from `base` when that directory has been deleted (case h24)."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return os.path.normpath(os.path.join(base, path))
 
 
 def _xdg(environ: Mapping[str, str], name: str, default: str) -> str:
@@ -63,7 +86,7 @@ def _xdg(environ: Mapping[str, str], name: str, default: str) -> str:
 
 def _override(environ: Mapping[str, str], name: str, default: str) -> str:
     value = environ.get(name, "")
-    return os.path.abspath(value) if value else default
+    return _absolute(value, home_directory(environ)) if value else default
 
 
 def config_directory(environ: Mapping[str, str], home: str | None = None) -> str:
@@ -77,7 +100,7 @@ def config_directory(environ: Mapping[str, str], home: str | None = None) -> str
         return os.path.join(home, ".claude")
     if value == "~" or value.startswith(("~/", "~\\")):
         value = home + value[1:]
-    return os.path.abspath(value)
+    return _absolute(value, home)
 
 
 def resolve(environ: Mapping[str, str] | None = None) -> Roots:
@@ -111,15 +134,20 @@ def resolve(environ: Mapping[str, str] | None = None) -> Roots:
 def _sessions(environ: Mapping[str, str], state: str, home: str) -> tuple[str, str]:
     """The sessions root and, when it is the fallback under the state root, the reason."""
     if environ.get("WAYS_SESSIONS_ROOT"):
-        usual = os.path.abspath(environ["WAYS_SESSIONS_ROOT"])
+        usual = _absolute(environ["WAYS_SESSIONS_ROOT"], home)
     elif os.name == "nt":
         local = environ.get("LOCALAPPDATA", "") or os.path.join(home, "AppData", "Local")
         return os.path.join(local, "claude-ways", "sessions"), ""
     else:
         runtime = _xdg(environ, "XDG_RUNTIME_DIR", "")
-        usual = (
-            os.path.join(runtime, "claude-sessions") if runtime else f"/tmp/.claude-sessions-{os.getuid()}"
-        )
+        if runtime:
+            usual = os.path.join(runtime, "claude-sessions")
+            why = foreign_folder(runtime)
+            if why:
+                # `su` and `sudo -E` keep the variable of the user before: that folder is not ours to use.
+                return os.path.join(state, "sessions"), f"{runtime}: {why}"
+        else:
+            usual = f"/tmp/.claude-sessions-{os.getuid()}"
     why = unsafe_folder(usual)
     if not why:
         return usual, ""
@@ -137,12 +165,7 @@ def unsafe_folder(path: str) -> str:
     try:
         info = os.lstat(path)
     except FileNotFoundError:
-        parent = os.path.dirname(path)
-        return (
-            ""
-            if os.access(parent, os.W_OK | os.X_OK) or not os.path.isdir(parent)
-            else "its folder is not writable"
-        )
+        return "" if _can_be_made(path) else "cannot be made here"
     except OSError as error:
         return error.strerror or str(error)
     kind = info.st_mode & 0o170000
@@ -155,3 +178,22 @@ def unsafe_folder(path: str) -> str:
     if info.st_mode & 0o022:
         return "is writable by group or others"
     return ""
+
+
+def foreign_folder(path: str) -> str:
+    """Why an existing folder is not the user's own, or "" when it is or does not exist (POSIX)."""
+    try:
+        owner = os.stat(path).st_uid
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if owner == os.getuid() else f"belongs to user {owner}"
+
+
+def _can_be_made(path: str) -> bool:
+    """True when the nearest folder above `path` that exists lets the user make folders in it."""
+    parent = os.path.dirname(path)
+    while parent != os.path.dirname(parent) and not os.path.lexists(parent):
+        parent = os.path.dirname(parent)
+    return os.path.isdir(parent) and os.access(parent, os.W_OK | os.X_OK)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# U+202A..U+202E and U+2066..U+2069, spelt by number: the characters themselves would reorder this line.
+_REORDERING = "".join(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
 
 def decode(data: bytes) -> str:
     """UTF-8 with replacement, a leading BOM dropped. Never the locale's codec (spec: hooks)."""
@@ -51,10 +54,13 @@ def snippet(text: str, limit: int = 120) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` without control characters (terminal escapes included), except newline and tab."""
-    return "".join(
-        c for c in clean(text) if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160 or c in "‪‫‬‭‮⁦⁧⁨⁩")
-    )
+    """`text` without control characters (terminal escapes included) and without the marks that
+    reorder text on a terminal, except newline and tab."""
+    return "".join(c for c in clean(text) if c in "\n\t" or not (_is_control(c) or c in _REORDERING))
+
+
+def _is_control(character: str) -> bool:
+    return ord(character) < 32 or 127 <= ord(character) < 160
 
 
 def match_path(path: str) -> str:
