@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ways.core import files
 from ways.embedding import sidecar
 from ways.embedding.sidecar import Entry, Problem, Sidecar
 
@@ -61,7 +62,7 @@ def test_round_trip(path, mapped):
 
 
 def test_rows_begin_where_any_processor_likes_them(path):
-    data = open(path, "rb").read()
+    data = files.read_bytes(path)
     assert (len(data) - 7 * DIMENSIONS * 4) % sidecar.ROW_ALIGNMENT == 0
     assert data.endswith(vectors().tobytes())
 
@@ -94,11 +95,14 @@ def test_missing_is_not_damaged(tmp_path):
         (lambda data: data + b"\0", "longer than it says"),
         (lambda data: b"JUNKJUNK" + data[8:], "not a corpus file"),
         (lambda data: data[:20] + b"\xff" + data[21:], "header does not match"),
-        (lambda data: data[: sidecar.HEADER_SIZE] + b"\xff" + data[sidecar.HEADER_SIZE + 1 :], "tables do not"),
+        (
+            lambda data: data[: sidecar.HEADER_SIZE] + b"\xff" + data[sidecar.HEADER_SIZE + 1 :],
+            "tables do not",
+        ),
     ],
 )
 def test_damage_is_named(path, damage, reason):
-    data = open(path, "rb").read()
+    data = files.read_bytes(path)
     with open(path, "wb") as file:
         file.write(damage(data))
     found = sidecar.load(path)
@@ -110,7 +114,7 @@ def test_damage_is_named(path, damage, reason):
 
 def rewrite_header(path, at, form, value):
     """Change one header field and make the header's checksum right again."""
-    data = bytearray(open(path, "rb").read())
+    data = bytearray(files.read_bytes(path))
     struct.pack_into(form, data, at, value)
     struct.pack_into("<I", data, sidecar.HEADER_SIZE - 4, zlib.crc32(data[: sidecar.HEADER_SIZE - 4]))
     with open(path, "wb") as file:
@@ -139,7 +143,7 @@ def test_a_header_that_lies_is_refused(path, at, form, value, reason):
 def test_spans_that_lie_are_refused(path):
     opened = sidecar.load(path, mapped=False)
     fields = sidecar._parse_header(opened._data)
-    data = bytearray(open(path, "rb").read())
+    data = bytearray(files.read_bytes(path))
     struct.pack_into("<I", data, fields.spans_at + 4, 1000)
     with open(path, "wb") as file:
         file.write(data)
@@ -148,7 +152,7 @@ def test_spans_that_lie_are_refused(path):
 
 
 def test_damaged_vectors_are_found_by_verify_only(path):
-    data = bytearray(open(path, "rb").read())
+    data = bytearray(files.read_bytes(path))
     data[-1] ^= 0xFF
     with open(path, "wb") as file:
         file.write(data)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import math
+import random
+from array import array
+
+import numpy as np
+import pytest
+
+from ways.embedding import cosine, sidecar
+from ways.embedding.sidecar import Entry
+
+D = 24
+
+
+def unit(seed):
+    generator = random.Random(seed)
+    values = [generator.gauss(0, 1) for _ in range(D)]
+    length = math.sqrt(sum(value * value for value in values))
+    return array("f", [value / length for value in values])
+
+
+NAMES = [
+    ("core:a", False),
+    ("core:b", False),
+    ("core:b", False),
+    ("user:c", False),
+    ("core:a", True),
+    ("core:a", True),
+]
+ROWS = [unit(at) for at in range(len(NAMES))]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    entries = [Entry(name, body, bytes(16)) for name, body in NAMES]
+    data = sidecar.encode(
+        entries,
+        b"".join(row.tobytes() for row in ROWS),
+        D,
+        model_hash="00" * 32,
+        corpus_hash="00" * 32,
+        fit=None,
+    )
+    (tmp_path / "x.bin").write_bytes(data)
+    return sidecar.load(str(tmp_path / "x.bin"))
+
+
+def dot(first, second):
+    return float(np.dot(np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)))
+
+
+def test_the_plain_kernel_is_the_dot_product(corpus):
+    queries = [unit(100), array("f", [2 * value for value in unit(101)])]
+    for query, scores in zip(queries, cosine.plain(corpus.rows, D, queries), strict=True):
+        assert list(scores) == pytest.approx([dot(query, row) for row in ROWS], abs=1e-6)
+
+
+def test_the_best_row_of_each_id_counts(corpus):
+    query = unit(200)
+    (aliases,), (bodies,) = cosine.alias_scores(corpus, [query]), cosine.body_scores(corpus, [query])
+    dots = [dot(query, row) for row in ROWS]
+    assert list(aliases) == pytest.approx([dots[0], max(dots[1:3]), dots[3]], abs=1e-6)
+    assert bodies[0] == pytest.approx(max(dots[4:6]), abs=1e-6)
+    assert math.isnan(bodies[1])
+    assert math.isnan(bodies[2])
+    assert cosine.body_score(corpus, 0, query) == pytest.approx(max(dots[4:6]), abs=1e-6)
+    assert math.isnan(cosine.body_score(corpus, 2, query))
+
+
+def test_a_blank_text_has_no_score(corpus):
+    aliases = cosine.alias_scores(corpus, [None, unit(1), None])
+    assert all(math.isnan(score) for score in aliases[0])
+    assert aliases[1][1] == pytest.approx(1.0, abs=1e-6)
+    assert all(math.isnan(score) for score in aliases[2])
+
+
+def test_the_answer_of_the_resident_is_read_back(corpus):
+    texts = [unit(1), None, unit(300)]
+    answer = cosine.reduce_rows(corpus, texts)
+    parts = cosine.split_reduced(answer, len(corpus.ids), len(texts))
+    assert len(parts) == 3
+    for (alias, body), expected_alias, expected_body in zip(
+        parts, cosine.alias_scores(corpus, texts), cosine.body_scores(corpus, texts), strict=True
+    ):
+        assert bytes(alias) == expected_alias.tobytes()
+        assert bytes(body) == expected_body.tobytes()
+
+
+def test_an_answer_of_another_length_is_refused():
+    assert cosine.split_reduced(b"\0" * 23, 3, 1) is None
+    assert cosine.split_reduced(b"", 0, 2) is not None
