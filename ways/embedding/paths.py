@@ -1,0 +1,69 @@
+"""Where the native library and the models are (spec: roots and files; matching, "Embedding").
+
+First what was named by hand (`WAYS_ENGINE_LIB`, `WAYS_MODELS_DIR`: tests and builds), then beside the
+program (`{app}/current/lib`, `{app}/current/models`), then the cache (`{cache}/lib`, `{cache}/models`),
+which is where an acquired multilingual model lands.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ways.core.roots import Roots
+
+EN, MULTI = "en", "multi"
+MODELS = (EN, MULTI)
+
+
+def library_name(platform: str | None = None) -> str:
+    """File name of the native library on a platform as `sys.platform` spells it."""
+    platform = sys.platform if platform is None else platform
+    if platform in {"win32", "cygwin", "msys"}:
+        return "ways_native.dll"
+    return "ways_native.dylib" if platform == "darwin" else "ways_native.so"
+
+
+def model_name(model: str) -> str:
+    """File name of a model: `en.gguf`, `multi.gguf`."""
+    return f"{model}.gguf"
+
+
+def library_places(roots: Roots, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Every path where the library may be, in the order in which it is looked for."""
+    named = (os.environ if environ is None else environ).get("WAYS_ENGINE_LIB", "")
+    if named:
+        return [named]
+    name = library_name()
+    return [os.path.join(roots.app, "current", "lib", name), os.path.join(roots.cache, "lib", name)]
+
+
+def model_places(model: str, roots: Roots, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Every path where a model's file may be, in the order in which it is looked for."""
+    named = (os.environ if environ is None else environ).get("WAYS_MODELS_DIR", "")
+    name = model_name(model)
+    if named:
+        return [os.path.join(named, name)]
+    return [os.path.join(roots.app, "current", "models", name), os.path.join(roots.cache, "models", name)]
+
+
+def first_file(places: list[str]) -> str:
+    """The first place that holds a regular file, "" when none does."""
+    for path in places:
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def find_library(roots: Roots, environ: Mapping[str, str] | None = None) -> str:
+    """The native library, "" when there is none."""
+    return first_file(library_places(roots, environ))
+
+
+def find_model(model: str, roots: Roots, environ: Mapping[str, str] | None = None) -> str:
+    """A model's file, "" when there is none."""
+    return first_file(model_places(model, roots, environ))
