@@ -116,9 +116,9 @@ class Overlay:
 
     def resolve(self, path: str, strict: bool = True) -> str:
         """`path` with every link resolved. With `strict` a place where nothing is raises OverlayError."""
-        drive, rest = os.path.splitdrive(os.path.abspath(path))
+        drive, rest = os.path.splitdrive(os.path.join(os.getcwd(), path))
         at = drive + os.sep
-        parts = [part for part in rest.split(os.sep) if part][::-1]
+        parts = [part for part in rest.split(os.sep) if part not in {"", "."}][::-1]
         followed = 0
         while parts:
             part = parts.pop()

@@ -25,6 +25,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
+from projection.exchange import exchange
 from projection.overlay import Node, Overlay, OverlayError
 from ways.core import files
 from windows import junctions
@@ -44,7 +45,7 @@ class Step:
         """The step as one line of a plan."""
         if not self.source:
             return f"{self.verb} {self.path}"
-        arrow = "from" if self.verb in {"copy", "move", "hard link"} else "->"
+        arrow = "from" if self.verb in {"copy", "move", "rename", "exchange", "hard link"} else "->"
         return f"{self.verb} {self.path} {arrow} {self.source}"
 
 
@@ -153,6 +154,10 @@ class System(ABC):
     @abstractmethod
     def move(self, source: str, path: str) -> None:
         """As rename, to a place where nothing is; across volumes by a complete copy first."""
+
+    @abstractmethod
+    def exchange(self, source: str, path: str) -> None:
+        """Swap what stands at two paths of one folder, atomically where the system can."""
 
     @abstractmethod
     def remove(self, path: str) -> None:
@@ -306,6 +311,10 @@ class RealSystem(System):
             _move_across(source, path)
         self._done("move", path, source)
 
+    def exchange(self, source: str, path: str) -> None:
+        exchange(source, path, self._checkpoint)
+        self._done("exchange", path, source)
+
     def remove(self, path: str) -> None:
         if self.kind(path) == "junction":
             os.rmdir(path)
@@ -447,6 +456,17 @@ class DryRunSystem(System):
     def move(self, source: str, path: str) -> None:
         self._move(source, path, free=True)
         self._record("move", path, source)
+
+    def exchange(self, source: str, path: str) -> None:
+        one, two = self._overlay.place(source), self._overlay.place(path)
+        for place, spelt in ((one, source), (two, path)):
+            if _node_info(self._overlay.lookup(place)) is None:
+                raise _error(errno.ENOENT, spelt)
+        aside = files.temporary_name(two)
+        self._overlay.move(two, aside)
+        self._overlay.move(one, two)
+        self._overlay.move(aside, one)
+        self._record("exchange", path, source)
 
     def _move(self, source: str, path: str, free: bool) -> None:
         place = self._overlay.place(source)
