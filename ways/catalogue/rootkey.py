@@ -19,7 +19,8 @@ def project_key(project: str) -> str:
 
     On Windows the case of the path does not matter. The folder need not exist.
     """
-    from hashlib import blake2b
+    # hashlib would load OpenSSL on a hook's path; this is the module it takes blake2b from.
+    from _blake2 import blake2b
 
     resolved = os.path.normcase(os.path.realpath(project))
     return "p-" + blake2b(os.fsencode(resolved), digest_size=6).hexdigest()

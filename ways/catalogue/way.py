@@ -10,6 +10,12 @@ import os
 
 from ways.core.record import record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ways.catalogue.tables import Tables
+
 CORE, USER, PROJECT = "core", "user", "project"
 AGENT, SUBAGENT, TEAMMATE = "agent", "subagent", "teammate"
 SCOPES = (AGENT, SUBAGENT, TEAMMATE)
@@ -31,7 +37,10 @@ class When:
 
 @record
 class Check:
-    """A `{name}.check.md` beside a way. `id` is the way's id: a way has at most one check."""
+    """A `{name}.check.md` beside a way. `id` is the way's id: a way has at most one check.
+
+    `problems` and `unknown_fields` are as in Way.
+    """
 
     id: str
     path: str
@@ -44,6 +53,13 @@ class Check:
     scope: tuple[str, ...] = ()
     when: When = When()
     corpus_id: str = ""
+    problems: tuple[str, ...] = ()
+    unknown_fields: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def alias(self) -> str:
+        """The text that is embedded: description and vocabulary."""
+        return f"{self.description} {self.vocabulary}".strip()
 
 
 @record
@@ -53,7 +69,9 @@ class Way:
     `path` is absolute; `root_kind` one of core, user, project; `refire` a preset name or a number
     spelt as text, "" when absent; `threshold` percent of the window (for `context-threshold`);
     `problems` are messages about single fields that were dropped (a pattern that does not compile
-    disables only itself); `macro_file` and `postcheck_file` are file names beside the way.
+    disables only itself), each beginning `line N, column N: field: `; `unknown_fields` holds name and
+    line of each frontmatter field that has no meaning here; `macro_file` and `postcheck_file` are file
+    names beside the way.
     """
 
     id: str
@@ -78,6 +96,7 @@ class Way:
     requires: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     corpus_id: str = ""
+    unknown_fields: tuple[tuple[str, int], ...] = ()
 
     @property
     def directory(self) -> str:
@@ -117,13 +136,72 @@ class Broken:
 
 
 @record
+class WayRoots:
+    """Where ways come from: the project's directory (not its folder of ways), the user's folder of ways,
+    and the core folder of ways. "" where there is none."""
+
+    project: str = ""
+    user: str = ""
+    core: str = ""
+
+    @property
+    def project_ways(self) -> str:
+        """The project's folder of ways, "" without a project."""
+        return os.path.join(self.project, ".claude", "ways") if self.project else ""
+
+    @property
+    def folders(self) -> tuple[tuple[str, str], ...]:
+        """(kind, folder) of each root there is, highest first."""
+        pairs = ((PROJECT, self.project_ways), (USER, self.user), (CORE, self.core))
+        return tuple((kind, folder) for kind, folder in pairs if folder)
+
+
+@record
 class Catalogue:
     """All ways of one set of roots after shadowing, in tree order, with their checks.
 
-    `shadowed` holds (way id, path) of files hidden by a higher root.
+    `ways` and `checks` behave as tuples; a catalogue from the cache makes each record when it is first
+    asked for. `shadowed` holds (way id, path) of files hidden by a higher root. `tables` narrows
+    the ways and checks that a text can match; None when the catalogue was put together by hand.
     """
 
-    ways: tuple[Way, ...]
-    checks: tuple[Check, ...]
+    ways: Sequence[Way]
+    checks: Sequence[Check]
     broken: tuple[Broken, ...] = ()
     shadowed: tuple[tuple[str, str], ...] = ()
+    tables: Tables | None = None
+
+    def find(self, way_id: str) -> Way | None:
+        """The way of that id, None when there is none."""
+        if self.tables is not None:
+            index = self.tables.index_of(way_id)
+            return None if index is None else self.ways[index]
+        return next((way for way in self.ways if way.id == way_id), None)
+
+    def may_match(self, field: str, text: str) -> list[Way]:
+        """The ways, in tree order, whose regex in `field` (`pattern`, `commands`, `files`) may match `text`.
+
+        No regex runs: a way is left out only when it has no such field or when `text` lacks a literal
+        that each match of its regex contains.
+        """
+        if self.tables is not None:
+            return [self.ways[index] for index in self.tables.possible(field, text)]
+        return [way for way in self.ways if getattr(way, field)]
+
+    def checks_that_may_match(self, field: str, text: str) -> list[Check]:
+        """As may_match, for the regexes of checks (`commands`, `files`)."""
+        if self.tables is not None:
+            return [self.checks[index] for index in self.tables.possible(f"check.{field}", text)]
+        return [check for check in self.checks if getattr(check, field)]
+
+    def with_trigger(self) -> list[Way]:
+        """The ways with a state trigger, in tree order."""
+        if self.tables is not None:
+            return [self.ways[index] for index in self.tables.lists["trigger"]]
+        return [way for way in self.ways if way.trigger]
+
+    def with_postcheck(self) -> list[Way]:
+        """The ways that have a postcheck beside them, in tree order."""
+        if self.tables is not None:
+            return [self.ways[index] for index in self.tables.lists["postcheck"]]
+        return [way for way in self.ways if way.postcheck_file]

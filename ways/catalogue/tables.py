@@ -1,0 +1,101 @@
+"""Which ways and checks a text can match at all, without building or compiling any of them."""
+
+from __future__ import annotations
+
+import marshal
+
+from ways.catalogue.patterns import Book, fold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+
+class Tables:
+    """The part of a catalogue that a hook reads first.
+
+    `fields` maps `pattern`, `commands`, `files`, `check.commands` and `check.files` to marshalled (index,
+    literals) pairs in tree order; `lists` maps `trigger` and `postcheck` to indices. `ids` and `book` give
+    the ways' ids and the regexes when they are wanted.
+    """
+
+    def __init__(
+        self,
+        ids: Callable[[], tuple[str, ...]],
+        fields: Mapping[str, bytes],
+        lists: Mapping[str, tuple[int, ...]],
+        book: Callable[[], tuple[dict[str, tuple[Any, ...]], bytes]],
+    ) -> None:
+        self.lists = lists
+        self._ids = ids
+        self._fields = fields
+        self._make_book = book
+        self._positions: dict[str, int] | None = None
+        self._book: Book | None = None
+
+    @property
+    def book(self) -> Book:
+        """The regexes."""
+        if self._book is None:
+            self._book = Book(*self._make_book())
+        return self._book
+
+    def index_of(self, way_id: str) -> int | None:
+        """The way's position in tree order, None when there is no such way."""
+        if self._positions is None:
+            self._positions = {known: index for index, known in enumerate(self._ids())}
+        return self._positions.get(way_id)
+
+    def possible(self, field: str, text: str) -> list[int]:
+        """Indices of the ways or checks whose regex in `field` may match `text`."""
+        packed = self._fields.get(field)
+        if packed is None:
+            return []
+        folded = fold(text)
+        found = []
+        for index, literals in marshal.loads(packed):
+            if literals is None:
+                found.append(index)
+                continue
+            for literal in literals:
+                if literal in folded:
+                    found.append(index)
+                    break
+        return found
+
+
+class Lazy:
+    """A sequence whose records are made from their rows when they are first asked for."""
+
+    def __init__(
+        self, count: int, rows: Callable[[], tuple[bytes, ...]], make: Callable[[bytes], Any]
+    ) -> None:
+        self._rows = rows
+        self._make = make
+        self._made: list[Any] = [None] * count
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self[position] for position in range(*index.indices(len(self))))
+        item = self._made[index]
+        if item is None:
+            item = self._made[index] = self._make(self._rows()[index])
+        return item
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self._made)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (Lazy, tuple)) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
