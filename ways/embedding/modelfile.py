@@ -72,11 +72,15 @@ class Tokenizer:
 
     def find(self, piece: bytes) -> int:
         """The id of a piece, -1 when it is not in the vocabulary."""
-        slots, mask = self._slots, self._mask
-        at = zlib.crc32(piece) & mask
+        return self.find_hashed(piece, zlib.crc32(piece))
+
+    def find_hashed(self, piece: bytes, checksum: int) -> int:
+        """As find, for a caller that has the piece's CRC-32 already."""
+        slots, offsets, mask = self._slots, self._offsets, self._mask
+        at = checksum & mask
         while number := slots[at]:
-            start = self._offsets[number - 1]
-            if self._offsets[number] - start == len(piece) and self._blob[start : start + len(piece)] == piece:
+            start = offsets[number - 1]
+            if offsets[number] - start == len(piece) and self._blob[start : start + len(piece)] == piece:
                 return number - 1
             at = (at + 1) & mask
         return -1
