@@ -1,0 +1,213 @@
+"""Applying a settings plan: read → merge → back up → write → read again → compare → save the base.
+
+The plan that was shown is made again under the lock, because the file may have changed since; when
+nothing did, it is the same plan. Other programs write this file without our lock, so the file is
+compared with what was merged at the last moment before the rename (spec: projection, "Writing" and
+"Concurrent writers").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import portalocker
+
+from projection.claude_settings import backup, shape, store, text
+from projection.claude_settings.ownership import Ownership
+from projection.claude_settings.plan import Action, SettingsPlan, Snapshot, plan_settings, take_snapshot
+from projection.claude_settings.report import Report, printable
+from projection.claude_settings.text import Malformed
+from projection.claude_settings.view import users_view
+from projection.system import System
+from ways.core import files
+from ways.core.errors import WRITE_FAILED, UserError
+
+ATTEMPTS = 5
+LOCK_SECONDS = 20.0
+NEW_FILE_MODE = 0o600
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class SettingsOutcome:
+    """What applying did. `backup` is the copy taken before the write, "" when none was needed."""
+
+    path: str
+    action: Action
+    report: Report
+    warnings: tuple[str, ...]
+    backup: str = ""
+    attempts: int = 1
+
+
+class _Moved(Exception):
+    """Another program wrote the file between our reading and our writing."""
+
+
+def apply_settings(system: System, plan: SettingsPlan, lock_seconds: float = LOCK_SECONDS) -> SettingsOutcome:
+    """Carry out a plan. Raises UserError with exit code 3 (refused) or 5 (not written, nothing
+    changed), and leaves the user's part of the file as it was in every case."""
+    warnings: list[str] = []
+    with _locked(system, plan, lock_seconds, warnings):
+        for attempt in range(1, ATTEMPTS + 1):
+            fresh = plan_settings(system, plan.path, plan.ours, plan.context)
+            if fresh.refusal:
+                raise fresh.refusal.error()
+            try:
+                kept = _carry_out(system, fresh)
+            except _Moved:
+                continue
+            except OSError as error:
+                raise _failed(plan, f"cannot be written: {error.strerror or error}") from error
+            found = (*fresh.warnings, *warnings)
+            return SettingsOutcome(plan.path, fresh.action, fresh.report, found, kept, attempt)
+    raise _failed(plan, f"another program kept changing it; nothing was changed after {ATTEMPTS} attempts")
+
+
+def _carry_out(system: System, plan: SettingsPlan) -> str:
+    """Write what the plan says; returns the backup's path. Raises _Moved, OSError, UserError."""
+    if not plan.changes_something:
+        if not plan.base_is_tidy:
+            store.save(system, plan.context.store, plan.base)
+        return ""
+    snapshot = plan.snapshot
+    mode = snapshot.info.mode if snapshot.info else NEW_FILE_MODE
+    kept = backup.back_up(system, _backups(plan), snapshot.content, mode)
+    store.announce(system, plan.context.store, plan.base, snapshot.content, plan.after)
+    if plan.after is None:
+        _ensure_unmoved(system, plan)
+        system.remove(snapshot.real_path)
+    else:
+        _write(system, plan, plan.after, mode)
+    _verify(system, plan, mode)
+    store.save(system, plan.context.store, plan.base)
+    return kept
+
+
+def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> None:
+    """Write beside the real file, look once more whether it is still what was merged, and rename: all
+    that is left to chance is the time between that look and the rename."""
+    real, info = plan.snapshot.real_path, plan.snapshot.info
+    system.make_folders(os.path.dirname(real))
+    _sweep(system, real)
+    staged = files.temporary_name(real)
+    owner = (info.uid, info.gid) if info else None
+    try:
+        system.write_atomic(staged, after, mode, owner, durable=True)
+        _ensure_unmoved(system, plan)
+        system.rename(staged, real)
+    except (OSError, _Moved):
+        if system.kind(staged):
+            system.remove(staged)
+        raise
+
+
+def _sweep(system: System, real: str) -> None:
+    """Remove what an earlier run of ours that died left beside the file; we hold the lock."""
+    folder, name = os.path.split(real)
+    for found in system.names(folder):
+        if files.TEMPORARY_MARK in found and found.lstrip(".").startswith(name[:90].lstrip(".")):
+            system.remove(os.path.join(folder, found))
+
+
+def _ensure_unmoved(system: System, plan: SettingsPlan) -> None:
+    now, refusal = take_snapshot(system, plan.path)
+    if refusal or not _same_file(now, plan.snapshot):
+        raise _Moved
+
+
+def _same_file(one: Snapshot, other: Snapshot) -> bool:
+    if one.real_path != other.real_path or one.content != other.content:
+        return False
+    if one.info is None or other.info is None:
+        return one.info is other.info
+    # Not only the content: a writer that put the same bytes there has the file in hand right now.
+    return (one.info.identity, one.info.mtime_ns) == (other.info.identity, other.info.mtime_ns)
+
+
+def _verify(system: System, plan: SettingsPlan, mode: int) -> None:
+    """Read the file again and compare the user's view with the one before (case s08)."""
+    now, refusal = take_snapshot(system, plan.path)
+    if refusal is None and now.content == plan.after:
+        return
+    if refusal is None and _view_is_kept(system, plan, now):
+        return
+    if _is_another_file(now, plan):
+        # Somebody replaced the file right after us: theirs is the newer, and we merge again into it.
+        raise _Moved
+    _restore(system, plan, mode)
+    raise _failed(plan, "did not hold what was written to it; what was there before has been put back")
+
+
+def _view_is_kept(system: System, plan: SettingsPlan, now: Snapshot) -> bool:
+    if now.content is None:
+        return False
+    try:
+        document = text.parse(now.content)
+        shape.check(document)
+    except Malformed:
+        return False
+    recogniser = plan.context.recogniser(system, plan.ours)
+    ownership = Ownership(text.plain(document.root), plan.base, recogniser)
+    return users_view(ownership) == plan.view and not ownership.vanished()
+
+
+def _is_another_file(now: Snapshot, plan: SettingsPlan) -> bool:
+    """Whether a complete settings file stands there that is neither what we read nor damaged."""
+    if now.content is None or now.content == plan.snapshot.content:
+        return False
+    try:
+        text.parse(now.content)
+    except Malformed:
+        return False
+    before = plan.snapshot.info
+    return now.info is not None and (before is None or now.info.identity != before.identity)
+
+
+def _restore(system: System, plan: SettingsPlan, mode: int) -> None:
+    real, before = plan.snapshot.real_path, plan.snapshot.content
+    if before is None:
+        if system.kind(real):
+            system.remove(real)
+    else:
+        info = plan.snapshot.info
+        system.write_atomic(real, before, mode, (info.uid, info.gid) if info else None, durable=True)
+
+
+@contextmanager
+def _locked(system: System, plan: SettingsPlan, seconds: float, warnings: list[str]) -> Iterator[None]:
+    """Our lock on the real file, whichever target it is reached through. A file system that cannot
+    lock costs a warning, a lock that another run holds costs exit code 5 (cases s11, u10)."""
+    if not system.changes_disk:
+        yield
+        return
+    name = hashlib.sha256(os.fsencode(plan.snapshot.real_path)).hexdigest()[:16]
+    path = os.path.join(plan.context.locks, f"settings-{name}.lock")
+    lock = portalocker.Lock(path, "ab", timeout=seconds, check_interval=_POLL_SECONDS)
+    try:
+        files.make_private(plan.context.locks)
+        lock.acquire()
+    except portalocker.AlreadyLocked as error:
+        raise _failed(plan, f"another run of ways has been writing it for {seconds:g} s") from error
+    except portalocker.LockException as error:
+        warnings.append(f"{printable(path)} cannot be locked here ({error.strerror}); went on without")
+        yield
+        return
+    except OSError as error:
+        raise _failed(plan, f"the lock {printable(path)} cannot be opened: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _backups(plan: SettingsPlan) -> str:
+    return os.path.join(plan.context.store, backup.FOLDER)
+
+
+def _failed(plan: SettingsPlan, what: str) -> UserError:
+    return UserError(f"{printable(plan.path)}: {what}", "ways reconcile", WRITE_FAILED)
