@@ -1,9 +1,9 @@
 """Cosines of surfaces against the rows of a corpus, and their maxima per corpus id.
 
-On the hook's path, so without numpy. A kernel does the products; `plain` needs nothing but the
-standard library: for vectors of length 1 the cosine is 1 - d²/2 of their distance, and `math.dist`
-is the one loop over floats that the standard library runs in C (4.7 µs for 384 values against 17
-for a sum of products).
+On the hook's path, so without numpy. A `Best` does the products: the native library's
+(`Library.best`), or `plain`, which needs nothing but the standard library: for vectors of length 1
+the dot product follows from their distance, and `math.dist` is the one loop over floats that the
+standard library runs in C (4.7 µs for 384 values against 17 for a sum of products).
 """
 
 from __future__ import annotations
@@ -14,63 +14,74 @@ from math import dist, fsum, nan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from ways.embedding.sidecar import Sidecar
 
     Vector = array[float]
-    # (rows, dimensions, vectors) -> per vector one cosine a row
-    Kernel = Callable[[memoryview[float], int, Sequence[Vector]], list[array[float]]]
+    # (vectors one after another, rows, dimensions, spans, offset) -> per vector and span the highest
+    # dot product; anything but an array means that it could not be done
+    Best = Callable[[Vector, memoryview[float], int, memoryview[int], int], Any]
 
 FLOAT = 4
+ALIASES, BODIES = 0, 2
 
 
-def plain(rows: memoryview[float], dimensions: int, vectors: Sequence[Vector]) -> list[array[float]]:
-    """Per vector the dot product with every row: float32, as many as rows. Rows have length 1."""
-    queries = [tuple(vector) for vector in vectors]
-    halves = [(1.0 + fsum(value * value for value in query)) / 2 for query in queries]
-    answers = [array("f") for _ in queries]
-    for start in range(0, len(rows), dimensions):
-        row = tuple(rows[start : start + dimensions])
-        for query, half, answer in zip(queries, halves, answers, strict=True):
-            answer.append(half - dist(row, query) ** 2 / 2)
+def plain(
+    queries: Vector, rows: memoryview[float], dimensions: int, spans: memoryview[int], offset: int
+) -> Vector:
+    """Per query and span the highest dot product over the span's rows, NaN for a span without rows.
+
+    `spans` hold four numbers each, of which [offset] is the first row and [offset + 1] the number of
+    rows. Rows have length 1; queries may have any.
+    """
+    points = [tuple(queries[at : at + dimensions]) for at in range(0, len(queries), dimensions)]
+    halves = [(1.0 + fsum(value * value for value in point)) / 2 for point in points]
+    width = len(spans) // 4
+    answers = array("f", [nan]) * (width * len(points))
+    for position, (first, count) in enumerate(
+        zip(spans[offset::4].tolist(), spans[offset + 1 :: 4].tolist(), strict=True)
+    ):
+        own = [
+            tuple(rows[row * dimensions : (row + 1) * dimensions].tolist())
+            for row in range(first, first + count)
+        ]
+        if own:
+            for number, (point, half) in enumerate(zip(points, halves, strict=True)):
+                nearest = min([dist(row, point) for row in own])
+                answers[number * width + position] = half - nearest * nearest / 2
     return answers
 
 
 def alias_scores(
-    corpus: Sidecar, vectors: Sequence[Vector | None], kernel: Kernel = plain
-) -> list[array[float]]:
+    corpus: Sidecar, vectors: Sequence[Vector | None], best: Best = plain
+) -> list[memoryview[float]]:
     """Per vector, in the order of `corpus.ids`, the highest cosine over the id's alias rows.
 
-    NaN where the id has none, and throughout for a vector that is None (a blank text).
+    NaN where the id has none, and throughout for a vector that is None (a blank text). Raises
+    ValueError when a vector has other dimensions than the corpus.
     """
-    return _reduced(corpus, vectors, kernel, 0, corpus.alias_rows, offset=0)
+    return _scores(corpus, vectors, best, ALIASES)
 
 
 def body_scores(
-    corpus: Sidecar, vectors: Sequence[Vector | None], kernel: Kernel = plain
-) -> list[array[float]]:
+    corpus: Sidecar, vectors: Sequence[Vector | None], best: Best = plain
+) -> list[memoryview[float]]:
     """As alias_scores, over the rows of body chunks."""
-    return _reduced(corpus, vectors, kernel, corpus.alias_rows, corpus.row_count, offset=2)
+    return _scores(corpus, vectors, best, BODIES)
 
 
-def body_score(corpus: Sidecar, position: int, vector: Vector, kernel: Kernel = plain) -> float:
+def body_score(corpus: Sidecar, position: int, vector: Vector, best: Best = plain) -> float:
     """The highest cosine over the body rows of the one id at `position`; NaN when it has none."""
-    span = corpus.span(position)
-    if not span.bodies:
-        return nan
-    start = span.body * corpus.dimensions
-    rows = corpus.rows[start : start + span.bodies * corpus.dimensions]
-    return max(kernel(rows, corpus.dimensions, [vector])[0])
+    spans = corpus.spans[position * 4 : position * 4 + 4]
+    return float(_best(corpus, vector, spans, best, BODIES)[0])
 
 
-def reduce_rows(corpus: Sidecar, vectors: Sequence[Vector | None], kernel: Kernel = plain) -> bytes:
+def reduce_rows(corpus: Sidecar, vectors: Sequence[Vector | None], best: Best = plain) -> bytes:
     """The answer of the resident embedder: per vector `2 * len(corpus.ids)` native float32, first
     the alias scores of all ids, then their body scores. `split_reduced` reads it."""
-    parts = []
-    aliases, bodies = alias_scores(corpus, vectors, kernel), body_scores(corpus, vectors, kernel)
-    for alias, body in zip(aliases, bodies, strict=True):
-        parts += [alias.tobytes(), body.tobytes()]
-    return b"".join(parts)
+    aliases, bodies = alias_scores(corpus, vectors, best), body_scores(corpus, vectors, best)
+    return b"".join(part for pair in zip(aliases, bodies, strict=True) for part in pair)
 
 
 def split_reduced(
@@ -80,37 +91,35 @@ def split_reduced(
     if len(answer) != texts * ids * 2 * FLOAT:
         return None
     values = memoryview(answer).cast("f")
-    starts = range(0, texts * ids * 2, ids * 2) if ids else [0] * texts
+    starts = [number * ids * 2 for number in range(texts)]
     return [(values[start : start + ids], values[start + ids : start + 2 * ids]) for start in starts]
 
 
-def _reduced(
-    corpus: Sidecar,
-    vectors: Sequence[Vector | None],
-    kernel: Kernel,
-    first: int,
-    end: int,
-    *,
-    offset: int,
-) -> list[array[float]]:
-    """Maxima per id over the rows [first, end); `offset` selects alias or body spans."""
-    dimensions = corpus.dimensions
-    present = [vector for vector in vectors if vector is not None]
-    cosines = iter(kernel(corpus.rows[first * dimensions : end * dimensions], dimensions, present))
-    spans = list(zip(corpus.spans[offset::4].tolist(), corpus.spans[offset + 1 :: 4].tolist(), strict=True))
-    return [
-        _maxima(next(cosines), spans, first) if vector is not None else array("f", [nan]) * len(spans)
-        for vector in vectors
-    ]
+def _scores(
+    corpus: Sidecar, vectors: Sequence[Vector | None], best: Best, offset: int
+) -> list[memoryview[float]]:
+    width = len(corpus.ids)
+    queries = array("f")
+    for vector in vectors:
+        if vector is not None:
+            queries += vector
+            if len(vector) != corpus.dimensions:
+                raise ValueError(f"a vector of {len(vector)} values, the corpus has {corpus.dimensions}")
+    found = _view(_best(corpus, queries, corpus.spans, best, offset))
+    none = _view(array("f", [nan]) * width)
+    answers, start = [], 0
+    for vector in vectors:
+        answers.append(none if vector is None else found[start : start + width])
+        start += 0 if vector is None else width
+    return answers
 
 
-def _maxima(cosines: Sequence[float], spans: list[tuple[int, int]], first: int) -> array[float]:
-    return array(
-        "f",
-        [
-            (cosines[start - first] if count == 1 else max(cosines[start - first : start - first + count]))
-            if count
-            else nan
-            for start, count in spans
-        ],
-    )
+def _view(values: Vector) -> memoryview[float]:
+    return memoryview(values).cast("B").cast("f")
+
+
+def _best(corpus: Sidecar, queries: Vector, spans: memoryview[int], best: Best, offset: int) -> Vector:
+    found = best(queries, corpus.rows, corpus.dimensions, spans, offset)
+    if isinstance(found, array):
+        return found
+    return plain(queries, corpus.rows, corpus.dimensions, spans, offset)

@@ -32,6 +32,7 @@ MAX_LOCALES = 64
 MAX_LOCALES_BYTES = 1 << 18
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
+_ITEM = re.compile(r"^\s{0,1}(?:[-*+]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
@@ -79,12 +80,13 @@ def _aliases(lane: str, item: Texts) -> list[Row]:
 
 
 def body_chunks(body: str) -> tuple[str, ...]:
-    """At most eight chunks that cover a body: its paragraphs, each with the headings before it.
+    """At most eight chunks that cover a body: its paragraphs and list items, each with the headings
+    before it.
 
-    Neighbours are joined, the shortest pair first, while there are more than eight. Each chunk is one
-    line of at most 1,000 characters; those under 12 characters are left out.
+    Neighbours are joined, the shortest pair first, while there are more than eight, and a piece of
+    under 12 characters with the next. Each chunk is one line of at most 1,000 characters.
     """
-    blocks = _blocks(_COMMENT.sub("", text.clean(body)))
+    blocks = _joined_short(_blocks(_COMMENT.sub("", text.clean(body))))
     # Whole rows of neighbours first: a hostile body of a million lines must not cost their square.
     while len(blocks) > MAX_CHUNKS * MAX_CHUNKS:
         blocks = [" ".join(blocks[at : at + 2]) for at in range(0, len(blocks), 2)]
@@ -95,38 +97,54 @@ def body_chunks(body: str) -> tuple[str, ...]:
     return tuple(block[:MAX_CHUNK] for block in blocks if len(block) >= MIN_CHUNK)
 
 
+def _joined_short(blocks: list[str]) -> list[str]:
+    """The blocks with each one that is too short joined to the next (the last: to the one before)."""
+    joined: list[str] = []
+    for block in blocks:
+        if joined and len(joined[-1]) < MIN_CHUNK:
+            joined[-1] += f" {block}"
+        else:
+            joined.append(block)
+    if len(joined) > 1 and len(joined[-1]) < MIN_CHUNK:
+        last = joined.pop()
+        joined[-1] += f" {last}"
+    return joined
+
+
 def _blocks(body: str) -> list[str]:
-    """Paragraphs as single lines; a fence is one block, a heading begins the block after it."""
+    """Paragraphs and top-level list items as single lines; a fence is one block; headings begin the
+    block after them."""
     blocks: list[str] = []
+    headings: list[str] = []
     lines: list[str] = []
     fence = ""
 
     def close() -> None:
-        joined = " ".join(" ".join(lines).split())
-        if joined:
-            blocks.append(joined)
-        lines.clear()
+        if lines:
+            blocks.append(" ".join(" ".join((*headings, *lines)).split()))
+            headings.clear()
+            lines.clear()
 
     for line in body.splitlines():
         mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1] == fence:
-                fence = ""
-                close()
-            else:
-                lines.append(line)
-        elif mark:
-            fence = mark[1]
+        if mark and fence in {"", mark[1]}:
+            fence = "" if fence else mark[1]
+            close()
+        elif fence:
+            lines.append(line)
         elif heading := _HEADING.match(line):
-            if any(not known.endswith("\n") for known in lines):
-                close()
-            lines.append(line[heading.end() :] + "\n")
+            close()
+            headings.append(line[heading.end() :])
+        elif item := _ITEM.match(line):
+            close()
+            lines.append(line[item.end() :])
         elif line.strip():
             lines.append(line)
-        elif any(not known.endswith("\n") for known in lines):
+        else:
             close()
+    lines += [" "] if headings and not lines else []
     close()
-    return blocks
+    return [block for block in blocks if block]
 
 
 def read_locales(path: str) -> tuple[tuple[str, str], ...]:

@@ -11,12 +11,14 @@ from ways.embedding.rows import ALIAS, BODY, Row, Texts, body_chunks, rows_for
 
 def test_paragraphs_are_chunks_and_take_their_headings_along():
     body = (
-        "# Title\n\n## Part\n\nFirst paragraph,\ntwo lines.\n\nSecond paragraph.\n\n## Next\n- one\n- two\n"
+        "# Title\n\n## Part\n\nFirst paragraph,\ntwo lines.\n\nSecond paragraph.\n\n"
+        "## Next\n- the first item\n  goes on\n  - nested\n2. the second item\n"
     )
     assert body_chunks(body) == (
         "Title Part First paragraph, two lines.",
         "Second paragraph.",
-        "Next - one - two",
+        "Next the first item goes on - nested",
+        "the second item",
     )
 
 
@@ -29,9 +31,16 @@ def test_an_open_fence_ends_with_the_body():
     assert body_chunks("~~~\nopen to the end\n\nstill open") == ("open to the end still open",)
 
 
-def test_comments_and_short_pieces_are_left_out():
-    assert body_chunks("<!-- a note\nfor authors -->\n\nok\n\nThis one is long enough.") == (
-        "This one is long enough.",
+def test_comments_are_left_out_and_short_pieces_joined():
+    body = "<!-- a note\nfor authors -->\n\n- one\n- two\n- three\n\nThis one is long enough.\n\nend"
+    assert body_chunks(body) == ("one two three", "This one is long enough. end")
+    assert body_chunks("too short") == ()
+
+
+def test_a_heading_at_the_end_is_not_lost():
+    assert body_chunks("Something here first.\n\n## And a last heading") == (
+        "Something here first.",
+        "And a last heading",
     )
 
 
