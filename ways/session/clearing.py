@@ -20,7 +20,17 @@ _PROOF = frozenset(
     {"locks", "reset.json", "epoch", "engagement.json", "response-context.json", "queued-mark"}
 )
 _KNOWN = _PROOF | frozenset(
-    {"ways", "check-fires", "queued-scanned", "subagent-stash", "held", "tasks-active", "notices", "agents"}
+    {
+        "ways",
+        "check-fires",
+        "queued-scanned",
+        "subagent-stash",
+        "held",
+        "tasks-active",
+        "notices",
+        "agents",
+        "pending-fires.json",
+    }
 )
 _KNOWN_PREFIX = "core.marker."
 _TRASH = ".pruned-"
