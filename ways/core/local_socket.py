@@ -18,6 +18,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Socket
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Protocol
+
+    class Connection(Protocol):
+        """What frames need of a connection: a socket has it, and so has a named pipe's end."""
+
+        def settimeout(self, seconds: float, /) -> None:
+            """Bound the next calls."""
+
+        def send(self, data: memoryview, /) -> int:
+            """Send some bytes; how many."""
+
+        def recv(self, count: int, /) -> bytes:
+            """At most `count` bytes, b"" at the end."""
+
+        def close(self) -> None:
+            """Hang up."""
+
 
 MAX_FRAME = 1 << 20
 HEADER_BYTES = 4
@@ -128,7 +145,7 @@ def frame_length(header: bytes, limit: int = MAX_FRAME) -> int:
     return length
 
 
-def send_frame(connection: Socket, data: bytes, deadline: float) -> None:
+def send_frame(connection: Connection, data: bytes, deadline: float) -> None:
     """Send one frame before `deadline` (time.monotonic seconds). Raises FrameError, TimeoutError, OSError."""
     view = memoryview(encode_frame(data))
     while view:
@@ -136,13 +153,13 @@ def send_frame(connection: Socket, data: bytes, deadline: float) -> None:
         view = view[connection.send(view) :]
 
 
-def receive_frame(connection: Socket, deadline: float, limit: int = MAX_FRAME) -> bytes:
+def receive_frame(connection: Connection, deadline: float, limit: int = MAX_FRAME) -> bytes:
     """The next frame's payload. Raises PeerClosed, FrameError, TimeoutError, OSError."""
     length = frame_length(_receive(connection, HEADER_BYTES, deadline), limit)
     return _receive(connection, length, deadline)
 
 
-def _receive(connection: Socket, count: int, deadline: float) -> bytes:
+def _receive(connection: Connection, count: int, deadline: float) -> bytes:
     parts = []
     while count:
         connection.settimeout(_left(deadline))
