@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from ways.core.roots import Roots
     from ways.embedding.engine import Engine, EngineProblem
@@ -64,6 +65,14 @@ class IdScores(Mapping[str, float]):
             raise KeyError(corpus_id)
         return value
 
+    def get(self, corpus_id: str, default: Any = None) -> Any:
+        # Asked for every way and chunk of a scan: without the exception of the inherited method.
+        position = self._index.get(corpus_id)
+        if position is None:
+            return default
+        value = self._values[position]
+        return default if isnan(value) else value
+
     def __iter__(self) -> Iterator[str]:
         values = self._values
         return (name for name, position in self._index.items() if not isnan(values[position]))
@@ -109,17 +118,22 @@ def semantic_scores(
     *,
     localized: bool = False,
     resident: bool = True,
+    idle_minutes: float = 10.0,
     opener: Opener | None = None,
 ) -> Semantic:
     """The scores of a reduced surface and its sentence chunks, on both lanes when `localized`.
 
-    `chunks` is () on a surface that is matched as a single vector. Raises nothing.
+    `chunks` is () on a surface that is matched as a single vector. With `resident` (the setting
+    `engine.resident`) a running resident is asked first, and when none runs one is started for the next
+    hook, to stay for `idle_minutes`. `opener` replaces `open_engine`. Raises nothing.
     """
     found: dict[str, LaneScores] = {}
     reasons = []
     engine_missing = False
     for lane in (EN, MULTI) if localized else (EN,):
-        scores = score_surface(whole, chunks, roots, lane=lane, resident=resident, opener=opener)
+        scores = score_surface(
+            whole, chunks, roots, lane=lane, resident=resident, idle_minutes=idle_minutes, opener=opener
+        )
         if isinstance(scores, NoScores):
             reasons.append(f"{lane}: {scores.reason}")
             engine_missing |= scores.engine and lane == EN
@@ -135,6 +149,7 @@ def score_surface(
     *,
     lane: str = EN,
     resident: bool = True,
+    idle_minutes: float = 10.0,
     opener: Opener | None = None,
 ) -> LaneScores | NoScores:
     """The scores of one lane: `whole` against the aliases, and on the English lane each of at least
@@ -148,6 +163,12 @@ def score_surface(
     parts = tuple(chunks) if lane == EN and len(chunks) > 1 else ()
     texts = list(dict.fromkeys((whole, *parts)))
     places = [texts.index(part) for part in parts]
+    if resident:
+        from ways.embedding import client
+
+        answered = client.score(roots, lane, corpus, texts, idle_minutes=idle_minutes)
+        if not isinstance(answered, client.NoAnswer):
+            return _answered(corpus, answered, places)
     if opener is None:
         from ways.embedding.engine import open_engine
 
@@ -165,7 +186,7 @@ def _in_process(
     if engine.identity != corpus.model_hash:
         return NoScores("the corpus was made with another model; `ways corpus` makes it anew")
     vectors = engine.embed(texts)
-    if engine.failures and not any(vectors):
+    if engine.failures and not any(vector is not None for vector in vectors):
         return NoScores(f"the engine could not embed {engine.failures} of {len(texts)} texts", engine=True)
     best = engine.library.best
     aliases = cosine.alias_scores(corpus, vectors, best)
@@ -177,7 +198,7 @@ def _in_process(
     )
 
 
-def _from_resident(
+def _answered(
     corpus: Sidecar, answered: list[tuple[memoryview[float], memoryview[float]]], places: list[int]
 ) -> LaneScores:
     return LaneScores(

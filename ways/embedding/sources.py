@@ -39,9 +39,13 @@ class Root:
 
 
 def roots_of_ways(roots: Roots) -> tuple[Root, ...]:
-    """The core root, the user's, and that of each known project."""
+    """The core root (the app's, where there is none the target's), the user's, and that of each known
+    project."""
+    core = os.path.join(roots.app, "hooks", "ways")
+    if not os.path.isdir(core):
+        core = os.path.join(roots.projection, "hooks", "ways")
     found = [
-        Root(CORE, root_key(CORE), os.path.join(roots.app, "hooks", "ways")),
+        Root(CORE, root_key(CORE), core),
         Root(USER, root_key(USER), roots.user_ways),
     ]
     for project in projects.known(roots):
