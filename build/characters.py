@@ -15,7 +15,9 @@ from unicodedata import normalize
 from build import packages
 
 TARGET = packages.HERE.parent / "ways" / "embedding" / "bert_characters.py"
-_HEAD = '''"""Character classes of the reference BERT tokenizer. Written by `python -m build.characters`; do not edit.
+_HEAD = '''"""Character classes of the reference BERT tokenizer.
+
+Written by `python -m build.characters`; do not edit.
 
 `_DROPPED` and `_PUNCTUATION` hold the first and the one-past-last code points of runs, in turn, so that
 an odd position of bisect means "inside". `LOWER` holds letters that Python's Unicode may not lower.
@@ -79,8 +81,8 @@ def _runs(points: Iterable[int], inside: Callable[[int], bool]) -> list[int]:
 
 def _tuple(name: str, edges: list[int]) -> str:
     lines = [f"# fmt: off\n{name} = (\n"]
-    for start in range(0, len(edges), 12):
-        lines.append("    " + " ".join(f"{edge:#x}," for edge in edges[start : start + 12]) + "\n")
+    for start in range(0, len(edges), 11):
+        lines.append("    " + " ".join(f"{edge:#x}," for edge in edges[start : start + 11]) + "\n")
     lines.append(")\n# fmt: on\n")
     return "".join(lines)
 

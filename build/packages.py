@@ -82,7 +82,12 @@ def _download(name: str, entry: dict[str, object], folder: Path) -> None:
     print(f"fetching {name} {entry['version']} with pip", file=sys.stderr, flush=True)
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DOWNLOAD_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise UserError(f"pip did not finish fetching {name} in half an hour", "", UNVERIFIED) from error

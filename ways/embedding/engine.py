@@ -47,7 +47,11 @@ class Engine:
     """
 
     def __init__(
-        self, model: native.Model, tables: modelfile.Tokenizer, tokenizer: WordPiece | Unigram, library: native.Library
+        self,
+        model: native.Model,
+        tables: modelfile.Tokenizer,
+        tokenizer: WordPiece | Unigram,
+        library: native.Library,
     ) -> None:
         self._model = model
         self._mean = tables.mean
@@ -100,7 +104,9 @@ def open_engine(
     library_path = paths.find_library(roots, environ)
     if not library_path:
         looked = ", ".join(paths.library_places(roots, environ))
-        return EngineProblem(MISSING_LIBRARY, f"the embedding engine is not there (looked at {looked})", "ways doctor")
+        return EngineProblem(
+            MISSING_LIBRARY, f"the embedding engine is not there (looked at {looked})", "ways doctor"
+        )
     model_path = paths.find_model(model, roots, environ)
     if not model_path:
         return _no_model(model, roots, environ)

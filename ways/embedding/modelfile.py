@@ -96,7 +96,9 @@ def load(path: str) -> Tokenizer | Problem:
     """The tokenizer of the model at `path`, or why the file is not usable."""
     if sys.byteorder != "little":
         return Problem("models are little-endian and this machine is not")
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = (
+        os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    )
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
@@ -136,7 +138,9 @@ def _parse(path: str, data: memoryview, identity: str) -> Tokenizer | Problem:
     magic, *fields, unknown = HEADER.unpack(data[: HEADER.size])
     kind, pieces, slots, _, mean, normal, normal_size, notes_size, blob_size = fields
     scores = pieces if kind == UNIGRAM else 0
-    total = HEADER.size + 4 * (slots + pieces + 1 + scores + mean + normal) + normal_size + notes_size + blob_size
+    total = (
+        HEADER.size + 4 * (slots + pieces + 1 + scores + mean + normal) + normal_size + notes_size + blob_size
+    )
     if magic != MAGIC or kind not in {WORDPIECE, UNIGRAM} or slots & (slots - 1) or slots <= pieces:
         return Problem(f"{path}: its tokenizer is of an unknown kind")
     if total != len(data):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Floats = array[float]
 
 ABI = 1
+ENGINE_VERSION = "llama-cpp-python 0.3.36"  # what build/packages.json pins; a test compares
 MAX_SEQUENCE = 512
 _CODES = {
     1: "it was called with a value it does not take",
@@ -157,7 +158,9 @@ class _Address:
 
         size = ctypes.sizeof(ctypes.c_void_p)
         self._api = ctypes.pythonapi
-        self._buffer = (ctypes.c_char * (16 * size))()  # Py_buffer is 80 bytes on 64-bit machines; buf comes first
+        self._buffer = (
+            ctypes.c_char * (16 * size)
+        )()  # Py_buffer is 80 bytes on 64-bit machines; buf comes first
         self._view = view
         self._first = ctypes.c_void_p.from_buffer(self._buffer)
 

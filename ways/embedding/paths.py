@@ -67,3 +67,41 @@ def find_library(roots: Roots, environ: Mapping[str, str] | None = None) -> str:
 def find_model(model: str, roots: Roots, environ: Mapping[str, str] | None = None) -> str:
     """A model's file, "" when there is none."""
     return first_file(model_places(model, roots, environ))
+
+
+# Where the resident embedder is met: a folder of the user's own beside the sessions.
+
+_LONGEST_NAME = "multi.sock"
+
+
+def resident_folder(roots: Roots) -> str:
+    """The folder of sockets and locks. Where its path would be too long for a socket, one under /tmp
+    whose name is made from it: the same user and sessions root always meet in the same place."""
+    from ways.core.local_socket import MAX_SOCKET_PATH
+
+    folder = os.path.join(roots.sessions, ".embed")
+    if os.name == "nt" or len(os.fsencode(os.path.join(folder, _LONGEST_NAME))) <= MAX_SOCKET_PATH:
+        return folder
+    import zlib
+
+    return f"/tmp/.agent-ways-embed-{os.getuid()}-{zlib.crc32(os.fsencode(folder)):08x}"
+
+
+def socket_path(roots: Roots, model: str) -> str:
+    """The socket of one model's resident."""
+    return os.path.join(resident_folder(roots), f"{model}.sock")
+
+
+def serve_lock(roots: Roots, model: str) -> str:
+    """Held by a resident for as long as it lives."""
+    return os.path.join(resident_folder(roots), f"{model}.lock")
+
+
+def start_lock(roots: Roots, model: str) -> str:
+    """Held by a hook while it starts a resident."""
+    return os.path.join(resident_folder(roots), f"{model}.start.lock")
+
+
+def start_record(roots: Roots, model: str) -> str:
+    """Its age is the time since a resident was last started; a resident that leaves removes it."""
+    return os.path.join(resident_folder(roots), f"{model}.started")
