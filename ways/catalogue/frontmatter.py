@@ -184,7 +184,9 @@ def _read_mapping(front: str) -> Parsed:
     try:
         return _Events(yaml, list(_bounded(yaml.parse(front, Loader=loader)))).document()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        # What is never closed is found at the end, but stands where it was opened.
+        unclosed = "end of stream" in (error.problem or "")
+        mark = (error.context_mark if unclosed else None) or error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         raise _Refused(f"is not valid YAML: {what}", line, column) from error

@@ -33,8 +33,10 @@ def budget(surface: str) -> int:
 
 def reduce_for_embed(text: str, surface: str) -> str:
     """The part of `text` that is embedded: all of it when it fits the surface's budget, else its most
-    salient sentences that fit, in their order, joined by a space. At most budget(surface) characters long; of a
-    longer text than MAX_TEXT only that much is read."""
+    salient sentences that fit, in their order, joined by a space.
+
+    At most budget(surface) characters long. Of a longer text than MAX_TEXT only that much is read.
+    """
     limit = budget(surface)
     if len(text) <= limit:
         return text
