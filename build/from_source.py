@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     for target in options.activate:
         steps.append([str(program()), "target", "add", os.path.abspath(os.path.expanduser(target))])
     if options.activate:
-        steps += [[str(program()), "corpus"], [str(program()), "reconcile"]]
+        steps.append([str(program()), "corpus"])
     for step in steps:
         code = run(step)
         if code:

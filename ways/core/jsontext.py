@@ -82,6 +82,16 @@ def loads(source: str | bytes) -> Any:
     return value
 
 
+def first_value(source: str) -> Any:
+    """The JSON value at the beginning of `source`, whatever follows it. Raises ValueError as loads does."""
+    try:
+        return _scan(source.lstrip(_SPACE), 0)[0]
+    except StopIteration as error:
+        raise ValueError(f"no JSON value at character {error.value}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def loads_or_none(source: str | bytes | None) -> Any:
     """As loads, None when there is no source or it is not JSON."""
     if source is None:

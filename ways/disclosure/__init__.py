@@ -1,0 +1,1 @@
+"""What is shown, when, and to whom (spec: disclosure)."""

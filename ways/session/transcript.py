@@ -33,7 +33,8 @@ class Transcript:
     """What one pass found; an absent or empty transcript is `Transcript()`.
 
     `position` is the context in use in tokens (input + cache creation + cache read of the newest
-    assistant row; what a later compaction left). `model` is that row's model id. `prose` is Claude's text
+    assistant row; what a later compaction left). `model` is that row's model id, `version` the
+    Claude Code that wrote it. `prose` is Claude's text
     since the last human turn, from the last 64 KiB. `messages` are queued operator messages newer
     than the mark, oldest first, `mark` the timestamp of the newest queued row seen ("" for none newer),
     `newest` the timestamp of the newest row (only when messages were asked for). `inode` and `size`
@@ -43,6 +44,7 @@ class Transcript:
     path: str = ""
     position: int = 0
     model: str = ""
+    version: str = ""
     prose: str = ""
     messages: tuple[str, ...] = ()
     mark: str = ""
@@ -100,6 +102,7 @@ class _Scan:
         self.queue = queue
         self.position: int | None = None
         self.model = ""
+        self.version = ""
         self.wants_prose = prose
         self.prose: list[str] = []
         self.newest = ""
@@ -182,6 +185,8 @@ class _Scan:
                 self.position = tokens
             if not self.model and isinstance(model, str):
                 self.model = clean(model)
+                version = row.get("version")
+                self.version = clean(version) if isinstance(version, str) else ""
         if self.wants_prose:
             self.prose.extend(reversed(_texts(message.get("content"))))
 
@@ -210,6 +215,7 @@ class _Scan:
             path=path,
             position=self.position or 0,
             model=self.model,
+            version=self.version,
             prose="\n\n".join(reversed(self.prose)),
             messages=tuple(reversed(self.messages)),
             mark=self.mark,

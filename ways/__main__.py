@@ -1,0 +1,7 @@
+"""`python -m ways`."""
+
+import sys
+
+from ways.entry import main
+
+sys.exit(main())

@@ -1,0 +1,99 @@
+"""`ways hook <event>`: read the payload, run the lane, exit 0 whatever happens.
+
+A hook never fails its host. This is the one place on a hook's path that catches everything: what
+went wrong goes to the debug log, and the answer is nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ways.core import debuglog, roots
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+    from ways.lanes.context import Context
+
+# Event name of `ways hook` -> module of ways.lanes with `run(context)`.
+LANES = {
+    "session-start": "session_start",
+    "state": "state",
+    "prompt": "prompt",
+    "command": "command",
+    "file": "file",
+    "task": "task",
+    "subagent-start": "subagent_start",
+    "post-tool": "post_tool",
+    "queued": "queued",
+    "stop": "stop",
+    "tasks-active": "tasks_active",
+}
+
+
+def main(arguments: list[str], descriptor: int = 0, environ: Mapping[str, str] | None = None) -> int:
+    """Run the lane named by `arguments[0]` on the payload at `descriptor`. Always returns 0.
+
+    `--target DIR` names the config directory that the hook was written for (the Windows wiring
+    uses it; the POSIX adapters set WAYS_TARGET).
+    """
+    environ = dict(os.environ if environ is None else environ)
+    name = arguments[0] if arguments else ""
+    if len(arguments) > 2 and arguments[1] == "--target":
+        environ["WAYS_TARGET"] = arguments[2]
+    try:
+        where = roots.resolve(environ)
+    except OSError as error:
+        sys.stderr.write(f"ways hook: {error}\n")
+        return 0
+    try:
+        _run(name, descriptor, environ, where)
+    except Exception as error:  # noqa: BLE001 - the contract: a hook never fails its host
+        debuglog.note(where.state, name or "hook", f"{type(error).__name__}: {error} {_origin(error)}")
+        if environ.get("WAYS_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+    return 0
+
+
+def _run(name: str, descriptor: int, environ: Mapping[str, str], where: roots.Roots) -> None:
+    from ways.lanes import payload as payloads
+    from ways.lanes.context import Context
+
+    if name not in LANES:
+        debuglog.note(where.state, "hook", f"unknown event {name[:60]!r}")
+        return
+    try:
+        document, data = payloads.read(descriptor)
+    except payloads.PayloadProblem as problem:
+        debuglog.note(where.state, name, str(problem))
+        return
+    context = Context(name, payloads.parse(document, data), where, environ)
+    if where.sessions_note:
+        context.note(f"session state is kept elsewhere: {where.sessions_note}")
+    try:
+        lane(name)(context)
+    finally:
+        context.flush_events()
+        context.flush_notes()
+
+
+def lane(name: str) -> Callable[[Context], None]:
+    """The `run` function of a lane. Raises KeyError for an unknown name."""
+    module: ModuleType = __import__(f"ways.lanes.{LANES[name]}", fromlist=["run"])
+    run: Callable[[Context], None] = module.run
+    return run
+
+
+def _origin(error: BaseException) -> str:
+    """File and line where an error came from, for the debug log."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    return f"({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"

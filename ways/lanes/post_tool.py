@@ -1,0 +1,64 @@
+"""PostToolUse and PostToolUseFailure: postchecks, and tool-lane context that waited (spec: hooks)."""
+
+from __future__ import annotations
+
+import os
+
+from ways.disclosure import render, scripts
+from ways.lanes import scan, show
+from ways.lanes.allowed import allowed
+from ways.lanes.show import Showing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ways.catalogue.way import Way
+    from ways.lanes.context import Context
+
+TRIGGER = "postcheck"
+TASK_TOOLS = frozenset(["Task", "Agent"])
+
+
+def run(context: Context) -> None:
+    """Show what waited for this tool call's end, then the ways whose postcheck asks for it."""
+    _drop_stash(context)
+    if not allowed(context):
+        return
+    wanted = scan.take_held(context)
+    wanted.extend(_requested(context, {showing.way.id for showing in wanted if showing.way is not None}))
+    if wanted:
+        show.deliver(context, show.prepare(context, wanted, context.scope))
+
+
+def _drop_stash(context: Context) -> None:
+    """A Task that has ended, or was denied, must not leave its stash to another subagent."""
+    if context.payload.tool_name in TASK_TOOLS and context.session is not None:
+        from ways.session import stash
+
+        stash.drop_unclaimed(context.session, context.payload.tool_use_id)
+
+
+def _requested(context: Context, taken: set[str]) -> list[Showing]:
+    """The ways whose postcheck exits 0 on this payload. One that is held back is not even run."""
+    found: list[Showing] = []
+    limits = None
+    for way in context.catalogue.with_postcheck():
+        if way.id in taken or not scan.is_eligible(context, way) or context.is_held(way):
+            continue
+        limits = limits or show.render_context(context, context.scope)
+        if render.may_run(way, limits) and _asks(context, way, limits):
+            found.append(Showing(way=way, trigger=TRIGGER))
+    return found
+
+
+def _asks(context: Context, way: Way, limits: render.RenderContext) -> bool:
+    result = scripts.run(
+        os.path.join(way.directory, way.postcheck_file),
+        context.project,
+        render.script_variables(way, limits),
+        limits.timeout,
+        limits.max_chars,
+        stdin=context.payload.data,
+    )
+    if result.why:
+        context.note(f"{way.id} postcheck {result.why}. {result.stderr}")
+    return result.code == 0

@@ -1,0 +1,33 @@
+"""What the command and file lanes share: bump, scan, checks, show now or after the tool."""
+
+from __future__ import annotations
+
+from ways.lanes import scan, show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ways.lanes.context import Context
+    from ways.lanes.scan import Surface
+    from ways.lanes.show import Showing
+
+
+def run(context: Context, surface: Surface) -> None:
+    """Bump the epoch, scan the surface, then show its ways and the checks that are due."""
+    if context.agent is not None:
+        context.agent.bump_epoch()
+    reading = scan.read(context, surface)
+    wanted = scan.showings(reading.verdict.hits, surface)
+    wanted.extend(scan.due_checks(context, reading, wanted))
+    if wanted and not _hold(context, wanted):
+        show.deliver(context, show.prepare(context, wanted, context.scope))
+
+
+def _hold(context: Context, wanted: list[Showing]) -> bool:
+    """Keep the matches for the tool's end where that is how context arrives. False: show now."""
+    from ways.lanes import delivery
+
+    if context.session is None or not delivery.after_tool(context):
+        return False
+    from ways.session import held
+
+    return held.hold(context.session, context.payload.tool_use_id, scan.held_document(wanted))
