@@ -114,8 +114,11 @@ def shown(ground: Ground, path: str) -> str:
     return spelt + path[len(folder) :] if is_inside(path, folder) else path
 
 
-def plan_files(ground: Ground, wants: dict[str, tuple[Want, ...]]) -> FilePlan:
-    """The plan that makes the target hold exactly `wants` of ours. Raises OSError when it cannot look."""
+def plan_files(
+    ground: Ground, wants: dict[str, tuple[Want, ...]], going: frozenset[str] = frozenset()
+) -> FilePlan:
+    """The plan that makes the target hold exactly `wants` of ours; `going` are files that somebody else
+    will have removed by then. Raises OSError when it cannot look."""
     plan = FilePlan()
     _plan_target_folder(ground, plan, bool(wants))
     if not plan.conflicts:
@@ -123,7 +126,7 @@ def plan_files(ground: Ground, wants: dict[str, tuple[Want, ...]]) -> FilePlan:
             _plan_root(ground, plan, root, parts)
     _plan_removals(ground, plan, wants)
     _plan_scraps(ground, plan, wants)
-    _plan_empty_folders(ground, plan, wants)
+    _plan_empty_folders(ground, plan, wants, going)
     plan.made = _folders_of_ours(ground, plan)
     return plan
 
@@ -472,7 +475,9 @@ def _other_process_runs(pid: int) -> bool:
     return True
 
 
-def _plan_empty_folders(ground: Ground, plan: FilePlan, wants: dict[str, tuple[Want, ...]]) -> None:
+def _plan_empty_folders(
+    ground: Ground, plan: FilePlan, wants: dict[str, tuple[Want, ...]], leaving: frozenset[str]
+) -> None:
     """Folders that we made, need no more, and that hold nothing but what goes."""
     needed = {ground.target.folder} if wants else set()
     for parts in wants.values():
@@ -481,7 +486,7 @@ def _plan_empty_folders(ground: Ground, plan: FilePlan, wants: dict[str, tuple[W
             while is_inside(above, ground.target.folder) and above not in needed:
                 needed.add(above)
                 above = os.path.dirname(above)
-    going = {removal.path for removal in plan.removals} | set(plan.scraps)
+    going = {removal.path for removal in plan.removals} | set(plan.scraps) | leaving
     for folder in sorted(ground.record.folders, key=len, reverse=True):
         covered = any(is_inside(folder, placement.path) for placement in plan.placements)
         if folder in needed or covered or ground.system.kind(folder) != "folder":

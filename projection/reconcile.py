@@ -18,7 +18,7 @@ from projection.claude_settings.plan import SettingsPlan
 from projection.file_apply import Done, apply_additions, apply_removals, drop_empty, intended
 from projection.file_plan import FilePlan, Ground, plan_files, real_places, shown
 from projection.records import Record
-from projection.settings_slice import plan_target_settings
+from projection.settings_slice import SETTINGS, plan_target_settings
 from projection.system import System
 from projection.target_store import load_targets
 from projection.targets import (
@@ -202,8 +202,9 @@ def _plan_target(scene: Scene, target: Target) -> TargetPlan:
     if fault:
         return replace(blank, refusals=(fault,))
     try:
-        files = plan_files(ground, wanted(app, mode, options.platform) if target.enabled else {})
         settings = plan_target_settings(ground, scene.roots, _others(scene, target), options.deny)
+        wants = wanted(app, mode, options.platform) if target.enabled else {}
+        files = plan_files(ground, wants, _removed_by(ground, settings))
         restores = () if target.enabled else tuple(_restorable(system, scene.roots, files, target))
     except OSError as error:
         return replace(blank, error=_explain(error))
@@ -225,6 +226,11 @@ def _plan_target(scene: Scene, target: Target) -> TargetPlan:
         tuple(files.made),
     )
     return TargetPlan(target, ground, files, settings, final, restores, tuple(refusals), fault)
+
+
+def _removed_by(ground: Ground, settings: SettingsPlan) -> frozenset[str]:
+    """The settings file, when the merge will remove it: its folder may then go too."""
+    return frozenset({ground.at(SETTINGS)} if settings.action == "remove" else ())
 
 
 def _placement_fault(scene: Scene, target: Target) -> str:
@@ -287,8 +293,8 @@ def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
         warnings = _merge_settings(system, plan)
         if plan.changes:
             apply_removals(plan.ground, roots, plan.files, done)
-            restored += [_put_back(system, roots, row) for row in plan.restores]
             drop_empty(system, plan.files)
+            restored += [_put_back(system, roots, row) for row in plan.restores]
         _record(system, roots, plan, done)
     except OSError as error:
         return Outcome(plan, PARTIAL, plan.changes, _notes(done), _explain(error), WRITE_FAILED)
