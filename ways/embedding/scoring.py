@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 @record
 class NoScores:
     """Why a lane has no scores. `engine` is True when it is the engine or its model that is missing,
-    False when it is the corpus."""
+    False when it is the corpus; `unbuilt` when the lane's corpus was never built."""
 
     reason: str
     engine: bool = False
+    unbuilt: bool = False
 
 
 @record
@@ -121,7 +122,8 @@ def semantic_scores(
     idle_minutes: float = 10.0,
     opener: Opener | None = None,
 ) -> Semantic:
-    """The scores of a reduced surface and its sentence chunks, on both lanes when `localized`.
+    """The scores of a reduced surface and its sentence chunks; with `localized` (the language is not
+    English) on the multilingual lane too, where it was built.
 
     `chunks` is () on a surface that is matched as a single vector. With `resident` (the setting
     `engine.resident`) a running resident is asked first, and when none runs one is started for the next
@@ -135,7 +137,9 @@ def semantic_scores(
             whole, chunks, roots, lane=lane, resident=resident, idle_minutes=idle_minutes, opener=opener
         )
         if isinstance(scores, NoScores):
-            reasons.append(f"{lane}: {scores.reason}")
+            # Another language without the model, or before the first build, is no fault.
+            if not (lane == MULTI and scores.unbuilt):
+                reasons.append(f"{lane}: {scores.reason}")
             engine_missing |= scores.engine and lane == EN
         else:
             found[lane] = scores
@@ -159,7 +163,7 @@ def score_surface(
         return NoScores("the surface is blank")
     corpus = sidecar.load(sidecar.path_in(roots.cache, lane))
     if isinstance(corpus, sidecar.Problem):
-        return NoScores(f"no corpus: {corpus.reason}")
+        return NoScores(f"no corpus: {corpus.reason}", unbuilt=corpus.missing)
     parts = tuple(chunks) if lane == EN and len(chunks) > 1 else ()
     texts = list(dict.fromkeys((whole, *parts)))
     places = [texts.index(part) for part in parts]

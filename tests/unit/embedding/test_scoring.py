@@ -151,7 +151,7 @@ def test_a_blank_surface_loads_nothing(roots, whole):
 def test_no_corpus_is_a_reason(roots):
     os.unlink(sidecar.path_in(roots.cache, "en"))
     found = score(roots, "east")
-    assert found == scoring.NoScores("no corpus: not built yet")
+    assert found == scoring.NoScores("no corpus: not built yet", unbuilt=True)
 
 
 def test_a_damaged_corpus_is_a_reason(roots):
@@ -189,6 +189,14 @@ def test_lanes_answer_on_their_own(roots):
     assert [name for name, _ in found.scores.lanes] == ["multi"]
     assert found.reasons == ("en: no corpus: not built yet",)
     assert not found.engine_missing
+
+
+def test_a_multilingual_lane_that_was_never_built_is_no_fault(roots):
+    found = scoring.semantic_scores(
+        "east", (), roots, localized=True, resident=False, opener=lambda lane, _: Compass()
+    )
+    assert [name for name, _ in found.scores.lanes] == ["en"]
+    assert found.reasons == ()
 
 
 def test_without_localized_mode_the_multilingual_lane_is_not_asked(roots):
