@@ -4,10 +4,13 @@ import json
 import re
 import sys
 
+# A test runner as the command itself, behind variables and starters such as `uv run` or `python -m`.
 RUNNERS = re.compile(
-    r"(^|[;&|(]\s*|\s)(pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest"
-    r"|(go|cargo|npm|pnpm|yarn|dotnet|swift|mix|bazel) (run )?test|make (test|check)"
-    r"|(mvn|gradle|\./gradlew) \S*(test|verify))\b",
+    r"(?:^|[;&|(\n]\s*)(?:[A-Z_]\w*=\S*\s+){0,5}"
+    r"(?:(?:(?:uv|poetry|pdm|hatch|pipenv|rye) run|bundle exec|npx|time|nice|python[\d.]* -m)\s+){0,3}(?:\S*/)?"
+    r"(?:pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|python[\d.]* -m (?:pytest|unittest)"
+    r"|(?:go|cargo|npm|pnpm|yarn|bun|dotnet|swift|mix|bazel) (?:run )?test|make (?:test|check)"
+    r"|(?:mvn|gradle|gradlew)\b[^;&|\n]*\b(?:test|verify))(?=[\s;&|)]|$)",
     re.IGNORECASE,
 )
 SUMMARY = re.compile(
