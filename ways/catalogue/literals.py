@@ -26,8 +26,7 @@ def analyse(source: str) -> tuple[tuple[str, ...] | None, int]:
 
     None in place of the literals when none can be named. `source` must compile.
     """
-    parser, flags = _parser()
-    tree = parser.parse(source, flags)
+    tree, _ = _parse(source)
     found = _required(list(tree))
     literals = tuple(sorted(found)) if found and min(map(len, found)) >= MIN_LENGTH else None
     return literals, _risk(list(tree))
@@ -43,8 +42,7 @@ def code(source: str) -> tuple[Any, ...] | None:
 
     try:
         compiler = import_module("re._compiler")
-        parser, flags = _parser()
-        tree = parser.parse(source, flags)
+        tree, flags = _parse(source)
         words = compiler._code(tree, flags)
         groups = tree.state.groupdict
         names: list[str | None] = [None] * tree.state.groups
@@ -66,11 +64,17 @@ def code(source: str) -> tuple[Any, ...] | None:
         return None
 
 
-def _parser() -> tuple[Any, int]:
+def _parse(source: str) -> tuple[Any, int]:
+    """The syntax tree of `source`, and the flags it was parsed with."""
     import re
+    import warnings
     from importlib import import_module
 
-    return import_module("re._parser"), int(re.IGNORECASE)
+    flags = int(re.IGNORECASE)
+    with warnings.catch_warnings():
+        # A warning about a regex belongs to lint; on a hook's standard error it would be noise.
+        warnings.simplefilter("ignore")
+        return import_module("re._parser").parse(source, flags), flags
 
 
 def _required(sequence: Sequence) -> frozenset[str] | None:

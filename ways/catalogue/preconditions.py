@@ -110,7 +110,7 @@ def _folded(path: str) -> str:
 
 
 def find_command(name: str, environ: Mapping[str, str], platform: str | None = None) -> str:
-    """The executable that `name` stands for on PATH, "" when there is none (as for a name with a separator)."""
+    """The executable that `name` stands for on PATH, "" when there is none. It holds no separator."""
     if not name or any(sign in name for sign in "/\\:\0"):
         return ""
     windows = (platform_name() if platform is None else platform) == "windows"

@@ -99,7 +99,11 @@ def test_an_edit_in_the_same_clock_tick_is_seen(tmp_path) -> None:
 def test_a_thousand_ways_stay_right_through_every_kind_of_change(tmp_path, settled, counted) -> None:
     core, user = tmp_path / "core", tmp_path / "user"
     for number in range(1000):
-        make(core, f"d{number % 9}/g{number % 31}/w{number}", f"description: way {number}\npattern: word{number}")
+        make(
+            core,
+            f"d{number % 9}/g{number % 31}/w{number}",
+            f"description: way {number}\npattern: word{number}",
+        )
     roots = WayRoots(user=str(user), core=str(core))
     directory = str(tmp_path / "cache")
 

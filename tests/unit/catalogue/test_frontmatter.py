@@ -75,7 +75,9 @@ def test_every_field_is_read() -> None:
 
 
 def test_case_h09_crlf_bom_rules_in_the_body_and_folded_scalars(tmp_path) -> None:
-    text = "---\ndescription: >\n  one\n  two\npattern: |\n  a b\n---\n# T\n\n---\n\nafter the rule\n---\nend\n"
+    text = (
+        "---\ndescription: >\n  one\n  two\npattern: |\n  a b\n---\n# T\n\n---\n\nafter the rule\n---\nend\n"
+    )
     data = b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
     way = way_of(data)
     assert way.description == "one two"
@@ -135,7 +137,18 @@ def test_wrong_types_are_dropped_and_named_with_their_line() -> None:
     assert way.threshold == 0.0
     assert not way.pattern_strict
     for line, field in enumerate(
-        "description pattern pattern_strict threshold trigger scope refire macro files".split(), 2
+        [
+            "description",
+            "pattern",
+            "pattern_strict",
+            "threshold",
+            "trigger",
+            "scope",
+            "refire",
+            "macro",
+            "files",
+        ],
+        2,
     ):
         mine = [problem for problem in way.problems if f": {field}: " in problem]
         assert len(mine) == 1, (field, way.problems)
