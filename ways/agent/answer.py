@@ -69,7 +69,8 @@ def _judgement(value: object) -> tuple[int, float]:
         raise AnswerError("confidence is not a number")
     if not math.isfinite(confidence) or not 0 <= confidence <= 1:
         raise AnswerError("confidence is out of range")
-    return number, float(confidence) if relevant else 1.0 - float(confidence)
+    # 1 − 0.9 is 0.1 to a person who compares it with a threshold of 0.1.
+    return number, float(confidence) if relevant else round(1.0 - float(confidence), 9)
 
 
 def token_count(value: object) -> int | None:

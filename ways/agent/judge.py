@@ -18,6 +18,9 @@ from ways.gate.fallback import Fallback
 from ways.gate.settings import ConfigError, GateSettings, Profile
 from ways.gate.types import OFF
 
+# A call is begun only while at least this share of the request's time is left for it.
+LEAST_SHARE = 0.2
+
 
 async def judge(state: AgentState, request: JudgeRequest) -> dict[str, Any]:
     """The reply to one request, within the profile's deadline. Never raises Fallback: it is the reply."""
@@ -30,7 +33,7 @@ async def judge(state: AgentState, request: JudgeRequest) -> dict[str, Any]:
         deadline = started + profile.timeout_ms / 1000
         key = _key(state, profile)
         await _require_checked(state, profile, key, deadline)
-        await _take_slot(state, settings, deadline)
+        await _take_slot(state, settings, deadline - profile.timeout_ms / 1000 * LEAST_SHARE)
         try:
             called = await call(state.transport, profile, key, request, deadline)
         finally:
@@ -110,6 +113,7 @@ async def _check_and_store(state: AgentState, profile: Profile, key: Key) -> key
 
 
 async def _take_slot(state: AgentState, settings: GateSettings, deadline: float) -> None:
+    """A slot before `deadline`, after which a call would be paid for and come too late."""
     try:
         async with asyncio.timeout_at(deadline):
             await state.slots.acquire(settings.concurrency)

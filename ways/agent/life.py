@@ -37,9 +37,10 @@ async def serve(
         lambda reader, writer: serve_connection(service, reader, writer),
         sock=sockets.socket(fileno=listener.detach()),
         limit=local_socket.MAX_FRAME + local_socket.HEADER_BYTES,
+        backlog=local_socket.BACKLOG,
     )
     why = await _reason_to_leave(service, path, own, idle_seconds)
-    debuglog_why(roots, why)
+    _note_why(roots, why)
     if local_socket.identity(path) == own:
         files.remove_if_there(path)
     # From here on a new agent may start; this one only finishes what it has begun.
@@ -71,7 +72,7 @@ async def _reason_to_leave(
             return "idle"
 
 
-def debuglog_why(roots: Roots, why: str) -> None:
+def _note_why(roots: Roots, why: str) -> None:
     """Only an unexpected end is worth a line; a healthy life leaves none (WAYS_DEBUG=1 shows all)."""
     if why == "socket" or os.environ.get("WAYS_DEBUG") == "1":
         debuglog.note(roots.state, "agent", f"leaving: {why}")

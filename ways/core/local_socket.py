@@ -41,6 +41,7 @@ HEADER_BYTES = 4
 # The smallest `sun_path` among our platforms (macOS), less the final NUL.
 MAX_SOCKET_PATH = 103
 PRIVATE_MODE = 0o600
+BACKLOG = 128
 
 
 class Untrusted(Exception):
@@ -90,7 +91,7 @@ def connect(path: str, timeout: float) -> Socket:
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(timeout)
-        connection.connect(path)
+        _connect(connection, path, time.monotonic() + timeout)
         uid = peer_uid(connection)
         if uid != os.getuid():
             whose = "an unknown user" if uid is None else f"user {uid}"
@@ -99,6 +100,18 @@ def connect(path: str, timeout: float) -> Socket:
         connection.close()
         raise
     return connection
+
+
+def _connect(connection: Socket, path: str, deadline: float) -> None:
+    while True:
+        try:
+            connection.connect(path)
+            return
+        except BlockingIOError:
+            # Linux refuses at once while the listener's queue is full: a burst of hooks, or a frozen one.
+            if time.monotonic() >= deadline:
+                raise TimeoutError("the queue of the listener is full") from None
+            time.sleep(0.01)
 
 
 def peer_uid(connection: Socket) -> int | None:
@@ -178,7 +191,7 @@ def _left(deadline: float) -> float:
     return left
 
 
-def listen(path: str, backlog: int = 128) -> Socket:
+def listen(path: str, backlog: int = BACKLOG) -> Socket:
     """A listening socket at `path`, mode 0600 from its first moment, in a folder of the user's own.
 
     It is bound under a temporary name and renamed over `path`, so a client sees the old socket or

@@ -44,7 +44,8 @@ def _judge(request: GateRequest, started: float) -> GateOutcome:
     settings = hook_settings.load(request.roots)
     if settings.error:
         planned = plan(request.hits, len(request.hits))
-        return _fallback(request, planned, settings.error, started) if planned.judged else NOTHING
+        reason = fallback.reason(fallback.CONFIG, settings.error)
+        return _fallback(request, planned, reason, started) if planned.judged else NOTHING
     if settings.mode == OFF or settings.provider not in present:
         return NOTHING
     planned = plan(request.hits, settings.max_candidates)
@@ -191,7 +192,7 @@ def _capped_event(request: GateRequest, planned: Plan) -> list[dict[str, str]]:
             "gate_capped",
             judged=str(len(planned.judged)),
             unjudged=str(len(planned.unjudged)),
-            ways=" ".join(hit.id for hit in planned.unjudged),
+            ways=",".join(hit.id for hit in planned.unjudged),
         )
     ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ways import __version__
-from ways.core import files
+from ways.core import files, jsontext
 from ways.core.record import record
 from ways.gate import settings
 from ways.gate.settings import ConfigError
@@ -80,17 +80,13 @@ def _key(path: str) -> list[object]:
 
 
 def _from_cache(roots: Roots, key: list[object]) -> HookSettings | None:
-    import json
-
     data = files.read_bytes_or_none(os.path.join(roots.cache, CACHE_NAME), 1 << 16)
-    if data is None:
+    stored = jsontext.object_or_empty(data)
+    if stored.get("key") != key:
         return None
     try:
-        stored = json.loads(data)
-        if stored["key"] != key:
-            return None
         value = HookSettings(**stored["settings"])
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (TypeError, KeyError):
         return None
     return value if _plausible(value) else None
 
@@ -114,13 +110,11 @@ def _plausible(value: HookSettings) -> bool:
 
 
 def _to_cache(roots: Roots, key: list[object], value: HookSettings) -> None:
-    import json
-
     from ways.core import debuglog
 
     try:
         files.make_private(roots.cache)
-        data = json.dumps({"key": key, "settings": value.__dict__}).encode()
+        data = jsontext.dump_bytes({"key": key, "settings": value.__dict__})
         files.write_atomic(os.path.join(roots.cache, CACHE_NAME), data)
     except OSError as error:
         debuglog.note(roots.state, "gate", f"the parsed settings cannot be kept: {error}")

@@ -10,7 +10,7 @@ import sys
 import time
 
 from ways import __version__
-from ways.core import debuglog, files
+from ways.core import debuglog, files, jsontext
 from ways.gate import agent_start, fallback, paths
 from ways.gate.fallback import Fallback
 
@@ -29,12 +29,10 @@ _SIGKILL = 9
 
 def encode(message: dict[str, Any]) -> bytes:
     """A message as a frame's payload, the version first. Raises Fallback(encode)."""
-    import json
-
     from ways.core import local_socket
 
     try:
-        data = json.dumps({"version": PROTOCOL_VERSION, "program": __version__, **message}).encode()
+        data = jsontext.dump_bytes({"version": PROTOCOL_VERSION, "program": __version__, **message})
     except (TypeError, ValueError, RecursionError) as error:
         raise Fallback(fallback.ENCODE, str(error)) from error
     if len(data) > local_socket.MAX_FRAME:
@@ -113,11 +111,9 @@ def _exchange(roots: Roots, socket: str, connection: Connection, data: bytes, de
 
 def decode(data: bytes) -> dict[str, Any]:
     """A reply's payload as a mapping. Raises Fallback (decode, unexpected_reply)."""
-    import json
-
     try:
-        reply = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        reply = jsontext.loads(data)
+    except ValueError as error:
         raise Fallback(fallback.DECODE, "not JSON") from error
     if not isinstance(reply, dict):
         raise Fallback(fallback.UNEXPECTED_REPLY, "not a mapping")
@@ -147,8 +143,8 @@ def _end_frozen(roots: Roots, socket: str, connection: Any) -> None:
     from ways.core import local_socket
 
     pid = local_socket.peer_pid(connection)
-    recorded = files.read_bytes_or_none(paths.serve_lock(socket), 32)
-    if pid <= 1 or pid == os.getpid() or recorded is None or recorded.strip() != str(pid).encode():
+    recorded = (files.read_bytes_or_none(paths.serve_lock(socket), 64) or b"").split()
+    if pid <= 1 or pid == os.getpid() or recorded[:1] != [str(pid).encode()]:
         return
     try:
         os.kill(pid, _SIGKILL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ways.core import files
+from ways.core import files, jsontext
 from ways.core.record import record, replace
 from ways.gate.types import ENFORCE, MODES, OFF
 
@@ -135,10 +135,8 @@ def parse(section: object) -> GateSettings:
 
 def shipped_profiles() -> dict[str, Any]:
     """The shipped profiles as plain data."""
-    import json
-
     data = files.read_bytes(os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles.json"))
-    shipped: dict[str, Any] = json.loads(data)
+    shipped: dict[str, Any] = jsontext.loads(data)
     return shipped
 
 
