@@ -8,6 +8,7 @@ compared with what was merged at the last moment before the rename (spec: projec
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from projection.claude_settings.plan import Action, SettingsPlan, Snapshot, plan
 from projection.claude_settings.report import Report, printable
 from projection.claude_settings.text import Malformed
 from projection.claude_settings.view import users_view
-from projection.system import System
+from projection.system import FileInfo, System
 from ways.core import files
 from ways.core.errors import WRITE_FAILED, UserError
 
@@ -81,16 +82,17 @@ def _carry_out(system: System, plan: SettingsPlan) -> str:
     if plan.after is None:
         _ensure_unmoved(system, plan)
         system.remove(snapshot.real_path)
+        written = None
     else:
-        _write(system, plan, plan.after, mode)
-    _verify(system, plan, mode)
+        written = _write(system, plan, plan.after, mode)
+    _verify(system, plan, written, mode)
     store.save(system, plan.context.store, plan.base)
     return kept
 
 
-def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> None:
+def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> FileInfo | None:
     """Write beside the real file, look once more whether it is still what was merged, and rename: all
-    that is left to chance is the time between that look and the rename."""
+    that is left to chance is the time between that look and the rename. Returns what was written."""
     real, info = plan.snapshot.real_path, plan.snapshot.info
     system.make_folders(os.path.dirname(real))
     _sweep(system, real)
@@ -98,12 +100,16 @@ def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> None:
     owner = (info.uid, info.gid) if info else None
     try:
         system.write_atomic(staged, after, mode, owner, durable=True)
+        if system.read_bytes(staged) != after:
+            raise OSError(errno.EIO, "the disk did not keep what was written")
+        written = system.info(staged)
         _ensure_unmoved(system, plan)
         system.rename(staged, real)
     except (OSError, _Moved):
         if system.kind(staged):
             system.remove(staged)
         raise
+    return written
 
 
 def _sweep(system: System, real: str) -> None:
@@ -129,18 +135,25 @@ def _same_file(one: Snapshot, other: Snapshot) -> bool:
     return (one.info.identity, one.info.mtime_ns) == (other.info.identity, other.info.mtime_ns)
 
 
-def _verify(system: System, plan: SettingsPlan, mode: int) -> None:
+def _verify(system: System, plan: SettingsPlan, written: FileInfo | None, mode: int) -> None:
     """Read the file again and compare the user's view with the one before (case s08)."""
     now, refusal = take_snapshot(system, plan.path)
-    if refusal is None and now.content == plan.after:
+    if refusal is None and (now.content == plan.after or _view_is_kept(system, plan, now)):
         return
-    if refusal is None and _view_is_kept(system, plan, now):
-        return
-    if _is_another_file(now, plan):
-        # Somebody replaced the file right after us: theirs is the newer, and we merge again into it.
+    if refusal is None and now.content == plan.snapshot.content:
+        raise _failed(plan, "is unchanged although the system reported that it was written")
+    if not _is_what_we_wrote(now, written):
+        # Somebody wrote right after us: theirs is the newer, and we merge again into it.
         raise _Moved
     _restore(system, plan, mode)
     raise _failed(plan, "did not hold what was written to it; what was there before has been put back")
+
+
+def _is_what_we_wrote(now: Snapshot, written: FileInfo | None) -> bool:
+    """Whether the very file that we wrote stands there and nobody wrote to it since."""
+    if now.info is None or written is None:
+        return now.info is written
+    return (now.info.identity, now.info.mtime_ns) == (written.identity, written.mtime_ns)
 
 
 def _view_is_kept(system: System, plan: SettingsPlan, now: Snapshot) -> bool:
@@ -154,18 +167,6 @@ def _view_is_kept(system: System, plan: SettingsPlan, now: Snapshot) -> bool:
     recogniser = plan.context.recogniser(system, plan.ours)
     ownership = Ownership(text.plain(document.root), plan.base, recogniser)
     return users_view(ownership) == plan.view and not ownership.vanished()
-
-
-def _is_another_file(now: Snapshot, plan: SettingsPlan) -> bool:
-    """Whether a complete settings file stands there that is neither what we read nor damaged."""
-    if now.content is None or now.content == plan.snapshot.content:
-        return False
-    try:
-        text.parse(now.content)
-    except Malformed:
-        return False
-    before = plan.snapshot.info
-    return now.info is not None and (before is None or now.info.identity != before.identity)
 
 
 def _restore(system: System, plan: SettingsPlan, mode: int) -> None:

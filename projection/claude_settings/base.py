@@ -49,9 +49,10 @@ class Permissions:
 
 @dataclass(frozen=True)
 class Base:
-    """`target` is the key of the target; `hooks_user_had` are entries equal to ours that stood there before; `had_empty` maps the
-    place of a container that the user had empty (`""`, `hooks`, `hooks/<event>`, `permissions`,
-    `permissions/allow`) to the blanks between its brackets; `created` says that we made the file."""
+    """`target` is the key of the target; `hooks_user_had` are entries equal to ours that stood there
+    before; `had_empty` maps the place of a container that the user had empty (`""`, `hooks`,
+    `hooks/<event>`, `permissions`, `permissions/allow`) to the blanks between its brackets; `created`
+    says that we made the file."""
 
     target: str
     release: str = ""

@@ -17,9 +17,10 @@ from projection.claude_settings.base import Base
 from projection.claude_settings.context import SettingsContext
 from projection.claude_settings.merge import Merged, merge
 from projection.claude_settings.ownership import Ownership
+from projection.claude_settings.recognise import Recogniser
 from projection.claude_settings.report import Report, printable
 from projection.claude_settings.slices import Slice
-from projection.claude_settings.text import Malformed, Number, Plain
+from projection.claude_settings.text import Document, Malformed, Number, Plain
 from projection.claude_settings.view import users_view
 from projection.system import FileInfo, System
 from ways.core.errors import REFUSED, WRITE_FAILED, UserError
@@ -125,7 +126,9 @@ def plan_settings(system: System, path: str, ours: Slice, context: SettingsConte
     view = users_view(Ownership(plain, known.base, recogniser))
     action = _action(snapshot.content, merged.after)
     if action != "unchanged":
-        refusal = _prove(path, merged, view, ours, context, system) or _obstacle(system, path, snapshot)
+        refusal = _prove(path, merged, view, ours=ours, context=context, recogniser=recogniser) or _obstacle(
+            system, path, snapshot
+        )
     return SettingsPlan(
         path=path,
         action="refused" if refusal else action,
@@ -190,11 +193,21 @@ def _action(before: bytes | None, after: bytes | None) -> Action:
 
 
 def _prove(
-    path: str, merged: Merged, view: Plain, ours: Slice, context: SettingsContext, system: System
+    path: str, merged: Merged, view: Plain, *, ours: Slice, context: SettingsContext, recogniser: Recogniser
 ) -> Refusal | None:
     """Check the result before anything is written: it parses (for the standard library too), Claude
     Code would accept it, the user's part is what it was, and a second run would change nothing."""
-    problem = _problem(merged, view, ours, context, system)
+    problem = _emptied(view) if merged.after is None else ""
+    if merged.after is not None:
+        try:
+            document = text.parse(merged.after)
+            shape.check(document)
+            again = merge(
+                document, ours, merged.base, recogniser, target=context.key, release=context.release
+            )
+            problem = _changed(document, merged, again, view, recogniser)
+        except Malformed as fault:
+            problem = str(fault)
     if not problem:
         return None
     return Refusal(
@@ -202,24 +215,17 @@ def _prove(
     )
 
 
-def _problem(merged: Merged, view: Plain, ours: Slice, context: SettingsContext, system: System) -> str:
-    if merged.after is None:
-        return "" if view == {} else "the file would go although it holds something of yours"
-    try:
-        document = text.parse(merged.after)
-        shape.check(document)
-    except Malformed as fault:
-        return str(fault)
+def _emptied(view: Plain) -> str:
+    return "" if view == {} else "the file would go although it holds something of yours"
+
+
+def _changed(document: Document, merged: Merged, again: Merged, view: Plain, recogniser: Recogniser) -> str:
     plain = text.plain(document.root)
     if json.loads(document.text, parse_float=Number, parse_int=Number) != plain:
         return "two readers of the result disagree"
-    recogniser = context.recogniser(system, ours)
     if users_view(Ownership(plain, merged.base, recogniser)) != view:
         return "entries that are not ours would change"
-    again = merge(document, ours, merged.base, recogniser, target=context.key, release=context.release)
-    if again.after != merged.after:
-        return "a second run would change the file again"
-    return ""
+    return "" if again.after == merged.after else "a second run would change the file again"
 
 
 def _obstacle(system: System, path: str, snapshot: Snapshot) -> Refusal | None:

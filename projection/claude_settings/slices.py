@@ -107,7 +107,7 @@ def from_block(block: Mapping[str, Json]) -> Slice:
     if stray:
         raise ValueError(f"settings block: permissions.{sorted(stray)[0]} is never ours")
     return Slice(
-        {event: _groups(groups, f"hooks.{event}") for event, groups in hooks.items() if groups},
+        {event: groups for event, value in hooks.items() if (groups := _groups(value, f"hooks.{event}"))},
         _strings(permissions.get("allow", []), "permissions.allow"),
         _strings(permissions.get("deny", []), "permissions.deny"),
     )
