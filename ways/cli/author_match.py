@@ -17,7 +17,7 @@ from ways.core.roots import resolve
 from ways.core.text import decode, printable, snippet
 from ways.matching import candidates, keyword, late, semantic
 from ways.matching.match import match
-from ways.matching.types import COMMAND, FILE, PROMPT, TASK, Scores, Tuning
+from ways.matching.types import COMMAND, FILE, PROMPT, TASK, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ways.catalogue.way import Way
     from ways.cli.place import Place
-    from ways.matching.types import Candidate, KeywordHit, LaneScores, Verdict
+    from ways.matching.types import Candidate, KeywordHit, LaneScores, Tuning, Verdict
 
 MAX_TEXT = 1 << 20
 FIRES, GATED, NEAR_MISS, REFUSED, HELD_BACK, SILENT = (
@@ -106,7 +106,8 @@ def command(
     for reason in found.reasons:
         console.print(f"No semantic signal: {printable(reason)}", markup=False, highlight=False)
     console.print(
-        f"Meaning is decided by: {found.decides}. Embedded: {snippet(found.embedded, 200)}", markup=False
+        f"Meaning is decided by: {found.decides}. Embedded: {printable(snippet(found.embedded, 200))}",
+        markup=False,
     )
 
 
@@ -128,7 +129,7 @@ def explain(
     here: Place, surface: str, text: str, description: str = "", scope: str = AGENT, limit: int = 10
 ) -> Explanation:
     """Everything that a scan of this text finds, for an agent to whom nothing was shown yet."""
-    tuning = Tuning(**here.settings.matching)
+    tuning = here.tuning
     rules = here.rules(scope)
     hits = _keyword_hits(here, surface, text, description)
     found = candidates.collect(here.catalogue, rules)

@@ -11,10 +11,12 @@ from ways.core.errors import USAGE, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from ways.catalogue.way import Catalogue, Way
     from ways.core.roots import Roots
     from ways.matching.candidates import Rules
+    from ways.matching.types import Tuning
     from ways.settings.load import Settings
 
 
@@ -39,6 +41,14 @@ class Place:
         from ways.lanes.context import way_roots
 
         return load(way_roots(self.roots, self.roots.projection, self.project), self.roots.cache)
+
+    @property
+    def tuning(self) -> Tuning:
+        """The numbers of matching, as the settings have them."""
+        from ways.matching.types import Tuning
+
+        values: dict[str, Any] = dict(self.settings.matching)
+        return Tuning(**values)
 
     def way(self, way_id: str) -> Way:
         """The way of that id. Raises UserError with near names when there is none."""

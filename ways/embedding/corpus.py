@@ -48,7 +48,7 @@ class Sources:
 
     signature: Callable[[], str]
     read: Callable[[], Sequence[Texts]]
-    probes: str = calibrate.PROBES_FILE
+    probes: str
 
 
 @dataclass(frozen=True)

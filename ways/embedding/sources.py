@@ -57,10 +57,11 @@ def roots_of_ways(roots: Roots) -> tuple[Root, ...]:
 def sources_of(roots: Roots) -> Sources:
     """The sources of a whole corpus. The list of projects is looked up once, now."""
     places = roots_of_ways(roots)
-    return Sources(signature=lambda: signature(places), read=lambda: list(texts(places)))
+    probes = calibrate.PROBES_FILE
+    return Sources(lambda: signature(places, probes), lambda: list(texts(places)), probes)
 
 
-def signature(places: Iterable[Root], probes: str = calibrate.PROBES_FILE) -> str:
+def signature(places: Iterable[Root], probes: str) -> str:
     """A digest over the stat results of everything that `texts` would read, and of the probes.
 
     The program's version takes part, because another version may make other texts of a way.

@@ -47,7 +47,7 @@ def texts(roots):
 
 
 def signature(roots):
-    return sources.signature(sources.roots_of_ways(roots))
+    return sources.signature(sources.roots_of_ways(roots), "/nonexistent")
 
 
 def test_every_root_is_embedded_under_its_own_key(roots, tmp_path):
