@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from ways.catalogue.way import Way
     from ways.matching.types import Candidate, LaneScores, Scores, Tuning
 
-# Sums of thresholds such as 0.5 - 0.05 must not miss by the last bit.
+# 0.5 × 0.8 and 0.5 - 0.05 must not miss by the last bit.
 _DIGITS = 12
+_LAST_BIT = 1e-12
 
 
 def calibrated(cosine: float, fit: tuple[float, float]) -> float:
@@ -136,7 +137,7 @@ def near_misses(
             continue
         boosted = with_boost and (candidate.ancestor_shown or any(p in done for p in way.parent_ids))
         threshold = fire_threshold(tuning, boosted)
-        low = round(threshold - tuning.near_miss_margin, _DIGITS)
+        low = threshold - tuning.near_miss_margin - _LAST_BIT
         each = known[way.id]
         if any(value is not None and low <= value < threshold for value in (each.en, each.multi)):
             found.append(NearMiss(way, threshold, each.en, each.multi))
