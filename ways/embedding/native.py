@@ -84,9 +84,10 @@ class Library:
         if not out:
             return out
         with _Address(rows) as row_address, _Address(spans) as span_address:
+            address = out.buffer_info()[0]  # also stands in for that of no rows at all
             code = self._functions.ways_best(
-                queries.buffer_info()[0], count, row_address, len(rows) // dimensions, dimensions,
-                span_address + 4 * offset, 4, owners, out.buffer_info()[0],
+                queries.buffer_info()[0], count, row_address or address, len(rows) // dimensions, dimensions,
+                span_address + 4 * offset, 4, owners, address,
             )  # fmt: skip
         return Problem(describe(code), code) if code else out
 
