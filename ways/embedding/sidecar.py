@@ -21,6 +21,7 @@ import os
 import struct
 import sys
 import zlib
+from operator import add
 
 from ways.core.record import record
 
@@ -80,7 +81,11 @@ class Sidecar:
         self.model_hash = header.model_hash.hex()
         self.corpus_hash = header.corpus_hash.hex()
         self.fit = header.fit
-        self.alias_rows = sum(self.spans[1::4])
+
+    @property
+    def alias_rows(self) -> int:
+        """The number of alias rows, which stand first."""
+        return sum(self.spans[1::4])
 
     def span(self, position: int) -> Span:
         """The rows of the id at `position`."""
@@ -243,10 +248,9 @@ def _parse_tables(data: memoryview, fields: _Fields) -> list[str] | Problem:
     if len(ids) != fields.ids:
         return Problem("the number of ids is wrong")
     spans = data[fields.spans_at : fields.spans_at + fields.ids * _SPAN.size].cast("I")
-    for start in range(0, len(spans), 4):
-        alias, aliases, body, bodies = spans[start : start + 4]
-        if alias + aliases > fields.rows or body + bodies > fields.rows:
-            return Problem("a row lies outside the file")
+    ends = (max(map(add, spans[at::4], spans[at + 1 :: 4]), default=0) for at in (0, 2))
+    if max(ends) > fields.rows:
+        return Problem("a row lies outside the file")
     return ids
 
 

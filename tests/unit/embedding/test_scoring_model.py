@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.embedding.test_sources import core_folder, write_way
 from ways.core.roots import resolve
-from ways.embedding import client, corpus, manifest, models, paths, scoring, sources
+from ways.embedding import calibrate, client, corpus, manifest, models, paths, scoring, sources
 from ways.matching.types import LaneScores
 
 pytestmark = pytest.mark.model
@@ -93,3 +93,16 @@ def test_the_resident_gives_the_same_scores(roots, built):
             assert dict(one) == pytest.approx(dict(other), abs=2e-3)
     finally:
         client.stop(roots, "en")
+
+
+@pytest.mark.slow
+def test_the_committed_probes_calibrate_the_shipped_ways(roots, tmp_path):
+    shipped = sources.Root("core", "core", os.path.join(TOP, "projection", "payload", "hooks", "ways"))
+    probes = calibrate.PROBES_FILE
+    plan = corpus.Sources(lambda: "once", lambda: list(sources.texts([shipped])), probes)
+    report = corpus.build(str(tmp_path), plan, {"en": models.model_of("en", roots)})
+    lane = report.lanes["en"].lane
+    assert lane.samples >= 400
+    assert lane.auc >= calibrate.MIN_AUC, lane.reason
+    assert lane.a > 0
+    assert report.lanes["en"].left_out == 0
