@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Coarsest clock of a file system in use (FAT); a change younger than that is not settled.
 SETTLE_NS = 2_000_000_000
 # Processor time that the files of one root may take; a thousand ordinary ways take less than one second.
-ROOT_SECONDS = 5.0
+ROOT_SECONDS = 3.0
 KEEP_SECONDS = 30 * 86400.0
 KEEP_TEMPORARY_SECONDS = 3600.0
 WAY_REGEXES = ("pattern", "commands", "files")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 DEADLINE_SECONDS = 0.25
-COMPILE_SECONDS = 0.5
+COMPILE_SECONDS = 0.1
 MAX_TEXT = 1 << 18
 # Where no timer can interrupt a search: the longest text that a regex of each risk is run on
 # (linear, quadratic, polynomial, exponential).
@@ -38,11 +38,13 @@ def fold(text: str) -> str:
 
 
 def problem(source: str) -> str:
-    """Why `source` cannot be used as a regex, "" when it can. Takes at most half a second."""
+    """Why `source` cannot be used as a regex, "" when it can. Takes at most COMPILE_SECONDS of CPU time."""
     import re
+    import warnings  # noqa: F401 - an import must not be what the deadline interrupts
 
     try:
-        with Deadline(COMPILE_SECONDS) as deadline:
+        # Processor time, because the answer is kept: a busy machine must not make a good regex bad.
+        with Deadline(COMPILE_SECONDS, processor=True) as deadline:
             deadline.call(_compile, source)
     except re.error as error:
         place = f" at position {error.pos}" if error.pos is not None else ""
@@ -136,15 +138,18 @@ class DeadlinePassed(Exception):
 
 
 class Deadline:
-    """A wall-clock limit, in seconds, on calls into code that a Python thread cannot otherwise stop.
+    """A limit, in seconds, on calls into code that a Python thread cannot otherwise stop.
+
+    The clock on the wall counts, or with `processor` the CPU time (not on Windows, which has no such timer).
 
     CPython's regex engine looks for pending signals while it backtracks, so a timer signal whose handler
     raises ends even `(a+)+$`. `armed` is False where there is no such timer (outside the main
     thread): then the limit is only looked at between calls. Leaving restores the former handler and timer.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, processor: bool = False) -> None:
         self.seconds = seconds
+        self.processor = processor
         self.passed = False
         self.armed = False
         self._guarded = False
@@ -152,8 +157,8 @@ class Deadline:
         self._disarm: Callable[[], None] | None = None
 
     def __enter__(self) -> Deadline:
-        self._end = time.monotonic() + self.seconds
-        self._disarm = _arm(self.seconds, self._fire)
+        self._end = self._now() + self.seconds
+        self._disarm = _arm(self.seconds, self._fire, self.processor)
         self.armed = self._disarm is not None
         return self
 
@@ -167,7 +172,7 @@ class Deadline:
 
     def call(self, function: Callable[[str], T], argument: str) -> T:
         """`function(argument)`. Raises DeadlinePassed when the time is or runs out."""
-        if self.passed or time.monotonic() >= self._end:
+        if self.passed or self._now() >= self._end:
             self.passed = True
             raise DeadlinePassed
         try:
@@ -178,6 +183,9 @@ class Deadline:
             self._guarded = False
         return result
 
+    def _now(self) -> float:
+        return time.process_time() if self.processor else time.monotonic()
+
     def _fire(self, _signal: int, _frame: object) -> None:
         # The timer repeats, so a signal that arrives just before `_guarded` is set is not the last one.
         self.passed = True
@@ -185,7 +193,7 @@ class Deadline:
             raise DeadlinePassed
 
 
-def _arm(seconds: float, handler: Callable[[int, Any], None]) -> Callable[[], None] | None:
+def _arm(seconds: float, handler: Callable[[int, Any], None], processor: bool) -> Callable[[], None] | None:
     """Have `handler` called in this thread after `seconds` and again every 10 ms; gives back what ends
     that. None when this thread or platform has no such timer."""
     if os.name == "nt":
@@ -194,20 +202,23 @@ def _arm(seconds: float, handler: Callable[[int, Any], None]) -> Callable[[], No
         return regex_timer.arm(seconds, handler)
     import _signal as signals  # type: ignore[import-not-found,unused-ignore]
 
+    number, timer = signals.SIGALRM, signals.ITIMER_REAL
+    if processor:
+        number, timer = signals.SIGVTALRM, signals.ITIMER_VIRTUAL
     try:
-        former = signals.signal(signals.SIGALRM, handler)
+        former = signals.signal(number, handler)
     except ValueError:
         # Only the main thread may set handlers.
         return None
     started = time.monotonic()
-    left, interval = signals.setitimer(signals.ITIMER_REAL, seconds, 0.01)
+    left, interval = signals.setitimer(timer, seconds, 0.01)
 
     def disarm() -> None:
-        signals.setitimer(signals.ITIMER_REAL, 0.0)
-        signals.signal(signals.SIGALRM, signals.SIG_DFL if former is None else former)
+        signals.setitimer(timer, 0.0)
+        signals.signal(number, signals.SIG_DFL if former is None else former)
         if left > 0.0:
             rest = max(left - (time.monotonic() - started), 0.001)
-            signals.setitimer(signals.ITIMER_REAL, rest, interval)
+            signals.setitimer(timer, rest, interval)
 
     return disarm
 
@@ -277,11 +288,7 @@ class Searcher:
             raise DeadlinePassed
         compiled = self._compiled.get(source)
         if compiled is None:
-            compiled = self._compiled[source] = self._call(
-                lambda wanted: self._book.compiled(wanted, row), source
-            )
-        match = self._call(compiled.search, text)
+            # Not under the deadline: the code is ready, or its compilation was measured (problem).
+            compiled = self._compiled[source] = self._book.compiled(source, row)
+        match = self._deadline.call(compiled.search, text) if self._running else compiled.search(text)
         return None if match is None else match.span()
-
-    def _call(self, function: Callable[[str], T], argument: str) -> T:
-        return self._deadline.call(function, argument) if self._running else function(argument)

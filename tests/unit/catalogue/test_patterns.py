@@ -197,7 +197,7 @@ def test_code_of_another_source_is_not_used() -> None:
     ],
 )
 def test_a_source_that_cannot_be_used_says_why(source: str, words: str, monkeypatch) -> None:
-    monkeypatch.setattr(patterns, "COMPILE_SECONDS", 0.05)
+    monkeypatch.setattr(patterns, "COMPILE_SECONDS", 0.03)
     why = problem(source)
     assert why.startswith("does not compile") and words in why
     assert search(source, "anything") is None
