@@ -73,8 +73,10 @@ def _carry_out(system: System, plan: SettingsPlan) -> str:
     """Write what the plan says; returns the backup's path. Raises _Moved, OSError, UserError."""
     if not plan.changes_something:
         if not plan.base_is_tidy:
+            _sweep(system, plan)
             store.save(system, plan.context.store, plan.base)
         return ""
+    _sweep(system, plan)
     snapshot = plan.snapshot
     mode = snapshot.info.mode if snapshot.info else NEW_FILE_MODE
     kept = backup.back_up(system, _backups(plan), snapshot.content, mode)
@@ -95,7 +97,6 @@ def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> FileI
     that is left to chance is the time between that look and the rename. Returns what was written."""
     real, info = plan.snapshot.real_path, plan.snapshot.info
     system.make_folders(os.path.dirname(real))
-    _sweep(system, real)
     staged = files.temporary_name(real)
     owner = (info.uid, info.gid) if info else None
     try:
@@ -112,12 +113,15 @@ def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> FileI
     return written
 
 
-def _sweep(system: System, real: str) -> None:
-    """Remove what an earlier run of ours that died left beside the file; we hold the lock."""
-    folder, name = os.path.split(real)
-    for found in system.names(folder):
-        if files.TEMPORARY_MARK in found and found.lstrip(".").startswith(name[:90].lstrip(".")):
-            system.remove(os.path.join(folder, found))
+def _sweep(system: System, plan: SettingsPlan) -> None:
+    """Remove the temporary files that an earlier run of ours left when it died; we hold the lock."""
+    folder, name = os.path.split(plan.snapshot.real_path)
+    for place, start in ((folder, name[:90]), (plan.context.store, "settings-"), (_backups(plan), "")):
+        if system.kind(place) != "folder":
+            continue
+        for found in system.names(place):
+            if files.TEMPORARY_MARK in found and found.lstrip(".").startswith(start.lstrip(".")):
+                system.remove(os.path.join(place, found))
 
 
 def _ensure_unmoved(system: System, plan: SettingsPlan) -> None:

@@ -24,7 +24,8 @@ _LATER = re.compile(r"\d{8}T\d{6}Z-(\d+)\.json")
 
 
 def back_up(system: System, folder: str, content: bytes | None, mode: int) -> str:
-    """Keep a copy of `content` (None: note that there was no file) unless the same copy is kept.
+    """Keep a copy of `content` (None: note that there was no file) unless the original or the newest
+    copy is the same.
 
     `mode` is the original's; the copy is for its owner alone and no wider. Returns the copy's path,
     "" for none. Raises OSError.
@@ -38,9 +39,9 @@ def back_up(system: System, folder: str, content: bytes | None, mode: int) -> st
     if not _has_original(system, folder):
         return _keep(system, os.path.join(folder, ORIGINAL), content, mode)
     later = _later(system, folder)
-    same = _find(system, folder, later[-1:], content)
-    if same:
-        return same
+    for name in (ORIGINAL, *later[-1:]):
+        if _holds(system, os.path.join(folder, name), content):
+            return os.path.join(folder, name)
     number = _number(later[-1]) + 1 if later else 1
     path = os.path.join(folder, f"{clock.utc_stamp()}-{number:06d}.json")
     _keep(system, path, content, mode)
@@ -61,13 +62,10 @@ def _has_original(system: System, folder: str) -> bool:
     return any(system.kind(os.path.join(folder, name)) for name in (ORIGINAL, ABSENT))
 
 
-def _find(system: System, folder: str, later: list[str], content: bytes) -> str:
-    """The newest copy (or the original) when it holds just this content and its hash says so."""
-    for name in later or [ORIGINAL]:
-        path = os.path.join(folder, name)
-        if system.kind(path) and system.kind(path + SIDECAR) and system.read_bytes(path) == content:
-            return path
-    return ""
+def _holds(system: System, path: str, content: bytes) -> bool:
+    """Whether a complete copy holds just this content."""
+    complete = system.kind(path) and system.kind(path + SIDECAR)
+    return bool(complete) and system.read_bytes(path) == content
 
 
 def _keep(system: System, path: str, content: bytes, mode: int) -> str:

@@ -139,16 +139,19 @@ def _wanted(
 
 
 def _assign_homes(wanted: list[_Wanted], theirs: list[_Theirs]) -> None:
-    """The best pairs first: same matcher, then the most roles in common, then the order of the file."""
+    """The best pairs first: same matcher, then what is spelt just as we want it, then the most roles in
+    common, then the order of the file."""
     pairs = []
     for number, want in enumerate(wanted):
+        spelt = {identity("", hook.fields) for hook in want.hooks}
         for group in theirs:
             common = Counter(want.roles) & Counter(found.role for found in group.found)
             if group.pure and common:
                 apart = not same_matcher(want.matcher, group.matcher)
-                pairs.append((apart, -common.total(), group.index, number))
+                exact = len(spelt & {identity("", found.fields) for found in group.found})
+                pairs.append((apart, -exact, -common.total(), group.index, number))
     taken: set[int] = set()
-    for _, _, index, number in sorted(pairs):
+    for *_, index, number in sorted(pairs):
         if index not in taken and wanted[number].home is None:
             wanted[number].home = theirs[index]
             taken.add(index)
