@@ -16,7 +16,7 @@ from ways.embedding import cosine, sidecar, wire
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ways.embedding.engine import Engine
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KEPT_TEXTS = 512
 KEPT_CORPORA = 4
-GROUP = 8  # texts between two looks at the clock
+GROUP, GROUP_CHARACTERS = 8, 2048  # texts and characters between two looks at the clock
 LONGEST_KEPT = 4096  # characters of a text whose vector is kept
 
 
@@ -103,10 +103,9 @@ class Answerer:
             text: self._vectors[text] for text in texts if text in self._vectors
         }
         missing = [text for text in dict.fromkeys(texts) if text not in found]
-        for start in range(0, len(missing), GROUP):
+        for group in _groups(missing):
             if time.monotonic() >= deadline:
                 raise Late
-            group = missing[start : start + GROUP]
             failures = self._engine.failures
             for text, vector in zip(group, self._engine.embed(group), strict=True):
                 found[text] = vector
@@ -122,3 +121,17 @@ class Answerer:
         while len(self._vectors) > KEPT_TEXTS:
             self._vectors.popitem(last=False)
         return [found[text] for text in texts]
+
+
+def _groups(texts: Sequence[str]) -> Iterator[list[str]]:
+    """The texts in groups that are embedded in one go, none of them for long."""
+    group: list[str] = []
+    size = 0
+    for text in texts:
+        if group and (len(group) == GROUP or size + len(text) > GROUP_CHARACTERS):
+            yield group
+            group, size = [], 0
+        group.append(text)
+        size += len(text)
+    if group:
+        yield group

@@ -124,15 +124,16 @@ class Server:
                 return
             data = bytes(client.inbox[4 : 4 + length])
             del client.inbox[: 4 + length]
-            if not _has_gone(client.connection):
-                client.outbox += local_socket.encode_frame(self._answer(client, data), wire.MAX_ANSWER)
+            if _is_stop(data):
+                self.stopping = client.closing = True
+            if self.stopping or not _has_gone(client.connection):
+                client.outbox += local_socket.encode_frame(self._answer(data), wire.MAX_ANSWER)
             client.since = self._last_use = time.monotonic()
 
-    def _answer(self, client: _Client, data: bytes) -> bytes:
+    def _answer(self, data: bytes) -> bytes:
         arrived = time.monotonic()
-        version, operation = wire.operation(data)
-        if operation == wire.STOP:
-            self.stopping = client.closing = True
+        version, _ = wire.operation(data)
+        if _is_stop(data):
             return wire.encode_answer(wire.Answer(wire.OK, __version__, "leaving"))
         if version != wire.VERSION:
             return wire.encode_answer(wire.Answer(wire.OTHER_VERSION, __version__))
@@ -175,6 +176,11 @@ class Server:
             self._selector.unregister(descriptor)
         client.closing = True
         client.connection.close()
+
+
+def _is_stop(data: bytes) -> bool:
+    """True for the request to leave, in whatever version of the protocol."""
+    return wire.operation(data)[1] == wire.STOP
 
 
 def _has_gone(connection: socket.socket) -> bool:
