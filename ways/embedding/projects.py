@@ -21,7 +21,7 @@ NAME = "projects.json"
 VERSION = 1
 MAX_PROJECTS = 200
 MAX_BYTES = 1 << 20
-LOCK_SECONDS = 5.0
+LOCK_SECONDS = 15.0
 
 
 @dataclass(frozen=True)

@@ -391,7 +391,9 @@ cache, wait, seconds, tag = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]),
 class Slow(HashingEngine):
     def embed(self, texts):
         print("embedding", flush=True)
-        time.sleep(seconds)
+        if seconds < 0:
+            sys.stdin.read()  # until the test closes it
+        time.sleep(max(seconds, 0))
         return super().embed(texts)
 
 extra = [Texts(f"user:{tag}/{at}", f"{tag} words {at}") for at in range(64)]
@@ -404,6 +406,7 @@ print(report.outcome, flush=True)
 def start_builder(place, wait, seconds, tag):
     return subprocess.Popen(
         [sys.executable, "-c", SLOW_BUILDER, place.cache, str(wait), str(seconds), tag],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=os.path.join(os.path.dirname(__file__), "..", "..", ".."),
@@ -411,9 +414,9 @@ def start_builder(place, wait, seconds, tag):
 
 
 def test_a_second_builder_waits_or_leaves(place):
-    with start_builder(place, 0, 0.2, "same") as first:
+    with start_builder(place, 0, -1, "same") as first:
         assert first.stdout.readline() == "embedding\n"
-        with start_builder(place, 0, 0, "same") as leaving, start_builder(place, 60, 0, "same") as waiting:
+        with start_builder(place, 0, 0, "same") as leaving, start_builder(place, 600, 0, "same") as waiting:
             assert leaving.communicate()[0] == "busy\n"
             assert first.communicate()[0].endswith("built\n")
             # What it waited for is what it wanted, so it has nothing left to do.
@@ -422,7 +425,7 @@ def test_a_second_builder_waits_or_leaves(place):
 
 
 def test_builders_with_different_aims_leave_one_whole_corpus(place):
-    with start_builder(place, 60, 0.02, "one") as one, start_builder(place, 60, 0.02, "two") as two:
+    with start_builder(place, 600, 0.02, "one") as one, start_builder(place, 600, 0.02, "two") as two:
         one.communicate()
         two.communicate()
     assert (one.returncode, two.returncode) == (0, 0)
@@ -435,7 +438,7 @@ def test_builders_with_different_aims_leave_one_whole_corpus(place):
 def test_kill_in_the_middle_leaves_the_old_corpus(place):
     place.build()
     before = place.snapshot()
-    with start_builder(place, 0, 0.2, "killed") as builder:
+    with start_builder(place, 0, -1, "killed") as builder:
         assert builder.stdout.readline() == "embedding\n"
         os.kill(builder.pid, signal.SIGKILL)
         builder.wait()
@@ -448,7 +451,7 @@ def test_kill_in_the_middle_leaves_the_old_corpus(place):
 def test_kill_at_any_time_leaves_a_corpus_that_reads(place):
     place.build()
     for attempt in range(8):
-        with start_builder(place, 5, 0.01, f"try{attempt}") as builder:
+        with start_builder(place, 600, 0.01, f"try{attempt}") as builder:
             assert builder.stdout.readline() == "embedding\n"
             time.sleep(0.012 * attempt)
             builder.kill()
