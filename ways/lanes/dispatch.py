@@ -69,14 +69,17 @@ def _run(name: str, descriptor: int, environ: Mapping[str, str], where: roots.Ro
         return
     try:
         document, data = payloads.read(descriptor)
+        payload = payloads.parse(document, data)
+        if not payload.event:
+            raise payloads.PayloadProblem("the payload names no hook event")
     except payloads.PayloadProblem as problem:
         debuglog.note(where.state, name, str(problem))
         return
-    context = Context(name, payloads.parse(document, data), where, environ)
-    if where.sessions_note:
-        context.note(f"session state is kept elsewhere: {where.sessions_note}")
+    context = Context(name, payload, where, environ)
     try:
         lane(name)(context)
+    except payloads.PayloadProblem as problem:
+        context.note(str(problem))
     finally:
         context.flush_events()
         context.flush_notes()

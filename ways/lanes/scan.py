@@ -147,8 +147,8 @@ def _semantic(context: Context, surface: Surface, semantic_text: str) -> tuple[S
         localized=settings.language != "en",
         resident=settings.engine_resident,
     )
-    for reason in answer.reasons:
-        context.note(f"no semantic signal: {reason}")
+    if answer.reasons and (context.session is None or context.session.first_time("no-signal")):
+        context.note(f"no semantic signal: {'; '.join(answer.reasons)}")
     return answer.scores, answer.engine_missing
 
 
@@ -203,7 +203,6 @@ def due_checks(context: Context, reading: Reading, shown_now: Iterable[Showing])
     """The checks that are due on this action; a parent never shown comes first (spec: Checks)."""
     from ways.catalogue.body import body, check_sections
     from ways.matching import checks as decision
-    from ways.matching.semantic import probability
 
     agent = context.agent
     engagement = agent.engagement() if agent is not None else {}
@@ -219,8 +218,7 @@ def due_checks(context: Context, reading: Reading, shown_now: Iterable[Showing])
             or not candidates.may_fire(parent, allowed)
         ):
             continue
-        known = [probability(check.corpus_id, lane) for _name, lane in reading.scores.lanes]
-        score = decision.match_score(regex_hit, max((p for p in known if p is not None), default=None))
+        score = decision.match_score(regex_hit, _check_probability(context, reading, check))
         last = engagement.get(check.id)
         since = None if last is None else max(0, epoch - last["epoch"])
         fires = agent.check_fires(check.id) if agent is not None else 0
@@ -245,6 +243,17 @@ def due_checks(context: Context, reading: Reading, shown_now: Iterable[Showing])
         whole = f"{anchor}\n\n{text}".strip() if verdict.anchored else text
         due.append(Showing(way=parent, check=check, fields=fields, text=whole))
     return due
+
+
+def _check_probability(context: Context, reading: Reading, check: Check) -> float | None:
+    """The check's own calibrated probability, None below the firing probability: what is no match
+    of a way is no match of a check (docs/decisions/semantic-checks.md)."""
+    from ways.matching.semantic import probability
+
+    known = [probability(check.corpus_id, lane) for _name, lane in reading.scores.lanes]
+    best = max((p for p in known if p is not None), default=None)
+    gate = Tuning(**context.settings.matching).semantic_fire_probability
+    return best if best is not None and best >= gate else None
 
 
 def _with_semantic(context: Context, reading: Reading) -> list[tuple[Check, bool]]:

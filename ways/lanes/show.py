@@ -190,13 +190,13 @@ def _admit_and_print(context: Context, agent: Agent, ready: list[Showing], event
         return []
     epoch = agent.epoch()
     intention = _intention(context, agent, shown, epoch)
-    pending.write(agent.directory, intention)
+    pending.write(agent, intention)
     if not answer.write(answer.context(event or context.payload.event, budget.text)):
-        pending.clear(agent.directory)
+        pending.clear(agent)
         context.note("nobody read the answer: nothing was recorded")
         return []
     _record(context, agent, intention)
-    pending.clear(agent.directory)
+    pending.clear(agent)
     return shown
 
 
@@ -240,12 +240,12 @@ def finish_pending(context: Context, agent: Agent) -> None:
     """Finish what a hook that was killed after printing had begun to record (under the lock)."""
     from ways.session import pending
 
-    intention = pending.read(agent.directory)
+    intention = pending.read(agent)
     if intention is None:
         return
     context.note("finished the record of a hook that died after printing")
     _record(context, agent, intention)
-    pending.clear(agent.directory)
+    pending.clear(agent)
 
 
 def _log_fire(context: Context, agent: Agent, showing: Showing, position: int, epoch: int) -> None:

@@ -9,6 +9,7 @@ from ways.core import clock
 from ways.disclosure.budget import Budget
 from ways.lanes import show
 from ways.lanes.allowed import allowed
+from ways.lanes.payload import PayloadProblem
 from ways.lanes.queued import set_first_mark
 from ways.lanes.session_start import CLEARING_SOURCES
 from ways.lanes.show import Showing
@@ -23,11 +24,14 @@ TRIGGER = "state"
 
 def run(context: Context) -> None:
     """Show core.md if it has not been shown, then the ways whose state trigger holds."""
-    starting = context.payload.event == "SessionStart"
-    if starting:
+    if context.payload.event == "SessionStart":
         _reset(context)
-    elif _is_envelope(context.payload.text("prompt")):
-        return
+    else:
+        prompt = context.payload.raw.get("prompt")
+        if not isinstance(prompt, str):
+            raise PayloadProblem("the payload has no prompt")
+        if _is_envelope(prompt):
+            return
     if not context.payload.agent_id:
         set_first_mark(context)
     if not allowed(context):

@@ -17,26 +17,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ways.session.state import Agent
+
 FILE_NAME = "pending-fires.json"
 _MAX_BYTES = 1 << 20
 
 
-def path_of(agent_directory: str) -> str:
-    """Where an agent's intention is kept."""
-    return os.path.join(agent_directory, FILE_NAME)
+def _path(agent: Agent) -> str:
+    return os.path.join(agent.directory, FILE_NAME)
 
 
-def write(agent_directory: str, intention: dict[str, Any]) -> None:
-    """Keep the intention. Raises OSError."""
-    files.write_atomic(path_of(agent_directory), jsontext.dump_bytes(intention))
+def write(agent: Agent, intention: dict[str, Any]) -> None:
+    """Keep what the agent's hook is about to print and record. Raises OSError."""
+    agent.session.write(_path(agent), jsontext.dump_bytes(intention))
 
 
-def read(agent_directory: str) -> dict[str, Any] | None:
+def read(agent: Agent) -> dict[str, Any] | None:
     """The intention that a dead hook left, {} when it is damaged, None when there is none."""
-    data = files.read_bytes_or_none(path_of(agent_directory), _MAX_BYTES)
+    data = files.read_bytes_or_none(_path(agent), _MAX_BYTES)
     return None if data is None else jsontext.object_or_empty(data)
 
 
-def clear(agent_directory: str) -> None:
+def clear(agent: Agent) -> None:
     """The recording is complete. Raises OSError."""
-    files.remove_if_there(path_of(agent_directory))
+    files.remove_if_there(_path(agent))
