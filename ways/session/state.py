@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAIN = "main"
 RESPONSE_BYTES = 2_000
 RESET_SECONDS = 10.0
+SCAN_STEP = 64 * 1024
 LOCK_SECONDS = 1.0
 _NUMBER_BYTES = 20
 _WRITE_ATTEMPTS = 5
@@ -191,7 +192,11 @@ class Session:
         return int(parts[0]), int(parts[1])
 
     def set_queued_scanned(self, inode: int, size: int) -> None:
-        """Remember how far the transcript was scanned. Raises OSError."""
+        """Remember how far the transcript was scanned, in steps of 64 KiB: this runs after every tool
+        call, and a scan reads a block of that size anyway. Raises OSError."""
+        before, reached = self.queued_scanned()
+        if before == inode and reached <= size < reached + SCAN_STEP:
+            return
         self.write(self.path("queued-scanned"), b"%d %d\n" % (inode, size))
 
     # Markers of the whole session

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ways.session import clearing
+from ways.session import clearing, held, pending, stash
 from ways.session.state import Session
 
 NOW = 2_000_000_000.0
@@ -92,3 +92,25 @@ def test_a_deep_tree_and_a_link_loop_end(tmp_path: Path) -> None:
     clearing.remove_tree(str(deep))
     assert os.listdir(tmp_path) == []
     clearing.remove_tree(str(deep))
+
+
+def test_everything_that_a_session_can_hold_is_recognised(tmp_path: Path) -> None:
+    make_session(tmp_path, "full")
+    session = Session(str(tmp_path), "full")
+    main = session.agent("main")
+    assert main is not None
+    main.record_fire("x", 1, 1)
+    main.first_suppression("x")
+    main.record_check("x")
+    main.mark_core_shown()
+    pending.write(main, {})
+    session.record_response("x")
+    session.set_queued_mark("t")
+    session.set_queued_scanned(1, 2)
+    session.mark_tasks_active()
+    session.first_time("x")
+    stash.write_stash(session, stash.Stash())
+    held.hold(session, "toolu_1", {})
+    session.write(session.path("reset.json"), b"{}")
+    make_old(tmp_path / "full")
+    assert clearing.prune(str(tmp_path), "me", NOW) == 1

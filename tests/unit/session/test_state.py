@@ -315,6 +315,11 @@ def test_how_far_the_transcript_was_scanned(session: Session) -> None:
     assert session.queued_scanned() == (0, 0)
     session.set_queued_scanned(12, 345)
     assert session.queued_scanned() == (12, 345)
+    session.set_queued_scanned(12, 345 + 60_000)
+    assert session.queued_scanned() == (12, 345), "written in steps"
+    for inode, size in ((12, 345 + 70_000), (12, 100), (13, 120)):
+        session.set_queued_scanned(inode, size)
+        assert session.queued_scanned() == (inode, size)
     Path(session.path("queued-scanned")).write_text("x y z")
     assert session.queued_scanned() == (0, 0)
 
