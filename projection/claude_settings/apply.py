@@ -14,18 +14,20 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-import portalocker
+from typing import TYPE_CHECKING, Any
 
 from projection.claude_settings import backup, shape, store, text
 from projection.claude_settings.ownership import Ownership
 from projection.claude_settings.plan import Action, SettingsPlan, Snapshot, plan_settings, take_snapshot
-from projection.claude_settings.report import Report, printable
+from projection.claude_settings.report import Report, printable_path
 from projection.claude_settings.text import Malformed
 from projection.claude_settings.view import users_view
 from projection.system import FileInfo, System
 from ways.core import files
 from ways.core.errors import WRITE_FAILED, UserError
+
+if TYPE_CHECKING:
+    import portalocker
 
 ATTEMPTS = 5
 LOCK_SECONDS = 20.0
@@ -52,6 +54,8 @@ class _Moved(Exception):
 def apply_settings(system: System, plan: SettingsPlan, lock_seconds: float = LOCK_SECONDS) -> SettingsOutcome:
     """Carry out a plan. Raises UserError with exit code 3 (refused) or 5 (not written, nothing
     changed), and leaves the user's part of the file as it was in every case."""
+    if plan.action == "unchanged" and plan.base_is_tidy:
+        return SettingsOutcome(plan.path, plan.action, plan.report, plan.warnings)
     warnings: list[str] = []
     with _locked(system, plan, lock_seconds, warnings):
         for attempt in range(1, ATTEMPTS + 1):
@@ -98,7 +102,7 @@ def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> FileI
     real, info = plan.snapshot.real_path, plan.snapshot.info
     system.make_folders(os.path.dirname(real))
     staged = files.temporary_name(real)
-    owner = (info.uid, info.gid) if info else None
+    owner = (info.uid, info.gid) if info else _owner_of_a_new_file(system, os.path.dirname(real))
     try:
         system.write_atomic(staged, after, mode, owner, durable=True)
         if system.read_bytes(staged) != after:
@@ -111,6 +115,13 @@ def _write(system: System, plan: SettingsPlan, after: bytes, mode: int) -> FileI
             system.remove(staged)
         raise
     return written
+
+
+def _owner_of_a_new_file(system: System, folder: str) -> tuple[int, int] | None:
+    """Root (an installer under sudo) leaves a new file to whom the folder belongs, or Claude Code could
+    not read its own settings. None: whoever writes."""
+    about = system.info(folder, follow=True)
+    return (about.uid, about.gid) if about and os.name != "nt" and os.geteuid() == 0 else None
 
 
 def _sweep(system: System, plan: SettingsPlan) -> None:
@@ -185,11 +196,20 @@ def _restore(system: System, plan: SettingsPlan, mode: int) -> None:
 
 @contextmanager
 def _locked(system: System, plan: SettingsPlan, seconds: float, warnings: list[str]) -> Iterator[None]:
-    """Our lock on the real file, whichever target it is reached through. A file system that cannot
-    lock costs a warning, a lock that another run holds costs exit code 5 (cases s11, u10)."""
-    if not system.changes_disk:
+    """Our lock on the real file, whichever target it is reached through (case s11)."""
+    lock = _lock(plan, seconds, warnings) if system.changes_disk else None
+    try:
         yield
-        return
+    finally:
+        if lock:
+            lock.release()
+
+
+def _lock(plan: SettingsPlan, seconds: float, warnings: list[str]) -> portalocker.Lock[Any] | None:
+    """The lock, held. One that another run holds costs exit code 5; a file system that cannot lock
+    costs a warning (case u10). Locks are never on the data file and never removed."""
+    import portalocker
+
     name = hashlib.sha256(os.fsencode(plan.snapshot.real_path)).hexdigest()[:16]
     path = os.path.join(plan.context.locks, f"settings-{name}.lock")
     lock = portalocker.Lock(path, "ab", timeout=seconds, check_interval=_POLL_SECONDS)
@@ -199,15 +219,13 @@ def _locked(system: System, plan: SettingsPlan, seconds: float, warnings: list[s
     except portalocker.AlreadyLocked as error:
         raise _failed(plan, f"another run of ways has been writing it for {seconds:g} s") from error
     except portalocker.LockException as error:
-        warnings.append(f"{printable(path)} cannot be locked here ({error.strerror}); went on without")
-        yield
-        return
+        why = error.strerror or str(error)
+        warnings.append(f"{printable_path(path)} cannot be locked here ({why}); went on without the lock")
+        return None
     except OSError as error:
-        raise _failed(plan, f"the lock {printable(path)} cannot be opened: {error.strerror}") from error
-    try:
-        yield
-    finally:
-        lock.release()
+        why = error.strerror or str(error)
+        raise _failed(plan, f"the lock {printable_path(path)} cannot be opened: {why}") from error
+    return lock
 
 
 def _backups(plan: SettingsPlan) -> str:
@@ -215,4 +233,4 @@ def _backups(plan: SettingsPlan) -> str:
 
 
 def _failed(plan: SettingsPlan, what: str) -> UserError:
-    return UserError(f"{printable(plan.path)}: {what}", "ways reconcile", WRITE_FAILED)
+    return UserError(f"{printable_path(plan.path)}: {what}", "ways reconcile", WRITE_FAILED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,9 +59,9 @@ def _newline(text: str) -> str:
 
 def _unit(document: Document) -> str:
     """One step of indentation: the first container whose children stand on lines of their own."""
-    waiting = [document.root]
+    waiting = deque([document.root])
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         spans = node.spans()
         if spans and is_multiline(document, node):
             own, inner = line_indent(document.text, node.start), line_indent(document.text, spans[0][0])
@@ -78,9 +79,9 @@ def _colon(document: Document) -> str:
 
 def _comma(document: Document, inline: bool) -> str:
     """What stands between two children on one line: the file's first example of it."""
-    waiting = [document.root]
+    waiting = deque([document.root])
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         spans = node.spans()
         if len(spans) > 1:
             gap = document.text[spans[0][1] : spans[1][0]]

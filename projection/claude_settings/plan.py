@@ -6,9 +6,10 @@ gives a plan with a refusal in it, so that a dry run and other targets go on.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
+import stat
+import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from projection.claude_settings.context import SettingsContext
 from projection.claude_settings.merge import Merged, merge
 from projection.claude_settings.ownership import Ownership
 from projection.claude_settings.recognise import Recogniser
-from projection.claude_settings.report import Report, printable
+from projection.claude_settings.report import Report, printable, printable_path
 from projection.claude_settings.slices import Slice
 from projection.claude_settings.text import Document, Malformed, Number, Plain
 from projection.claude_settings.view import users_view
@@ -44,7 +45,7 @@ class Refusal:
     def message(self) -> str:
         """`path:line:column: what`."""
         place = f":{self.line}:{self.column}" if self.line else ""
-        return f"{printable(self.path)}{place}: {self.what}"
+        return f"{printable_path(self.path)}{place}: {printable(self.what, 1000)}"
 
     def error(self) -> UserError:
         """The refusal as the error that the command line shows."""
@@ -87,6 +88,8 @@ class SettingsPlan:
         """A unified diff of the file, "" when it stays as it is."""
         if not self.changes_something:
             return ""
+        import difflib
+
         before, after = (_lines(content) for content in (self.snapshot.content, self.after))
         return "".join(difflib.unified_diff(before, after, self.path, self.path))
 
@@ -177,7 +180,7 @@ def _follow(system: System, path: str) -> tuple[str, Refusal | None]:
             return at, Refusal(path, "is a link that leads back to itself")
         real = os.path.join(system.real_path(os.path.dirname(at)), os.path.basename(at))
         if at != path and not system.exists(os.path.dirname(real)):
-            return real, Refusal(path, f"is a link to {printable(real)}, whose folder does not exist")
+            return real, Refusal(path, f"is a link to {printable_path(real)}, whose folder does not exist")
     except OSError as error:
         what = f"cannot be followed: {error.strerror or error}"
         return at, Refusal(path, what, exit_code=WRITE_FAILED)
@@ -240,16 +243,31 @@ def _standing_in_the_way(system: System, snapshot: Snapshot) -> str:
     about = system.info(folder, follow=True)
     # The mode bits are asked first: root may write everything, and still should not.
     if info and not info.mode & 0o222:
-        return f"{printable(real)} is read-only"
+        return f"{printable_path(real)} is read-only"
     if about and not about.mode & 0o222:
-        return f"the folder {printable(folder)} is read-only"
+        return f"the folder {printable_path(folder)} is read-only"
     if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
-        return f"the folder {printable(folder)} cannot be written to"
+        return f"the folder {printable_path(folder)} cannot be written to"
     if info and os.path.isfile(real) and not os.access(real, os.W_OK):
-        return f"{printable(real)} cannot be written to"
-    if info and os.name != "nt" and os.geteuid() not in {0, info.uid}:
-        return f"{printable(real)} belongs to another user"
+        return f"{printable_path(real)} cannot be written to"
+    return _owner_that_cannot_be_kept(real, info, about)
+
+
+def _owner_that_cannot_be_kept(real: str, info: FileInfo | None, folder: FileInfo | None) -> str:
+    """A file written anew is ours; only root may give it to another user, or to a group of others."""
+    if info is None or os.name == "nt" or os.geteuid() == 0:
+        return ""
+    if info.uid != os.geteuid():
+        return f"{printable_path(real)} belongs to another user"
+    # Some systems and folders give a new file the folder's group; then nothing has to be changed.
+    inherited = folder is not None and folder.gid == info.gid and _hands_down_its_group(folder)
+    if not inherited and info.gid not in {os.getegid(), *os.getgroups()}:
+        return f"{printable_path(real)} belongs to a group that you are not in (group {info.gid})"
     return ""
+
+
+def _hands_down_its_group(folder: FileInfo) -> bool:
+    return sys.platform == "darwin" or bool(folder.mode & stat.S_ISGID)
 
 
 def _warnings(snapshot: Snapshot, action: Action, damaged: str) -> tuple[str, ...]:
@@ -257,11 +275,11 @@ def _warnings(snapshot: Snapshot, action: Action, damaged: str) -> tuple[str, ..
     if action == "write" and snapshot.info and snapshot.info.links > 1:
         others = snapshot.info.links - 1
         found.append(
-            f"{printable(snapshot.real_path)} is a hard link: its {others} other name"
+            f"{printable_path(snapshot.real_path)} is a hard link: its {others} other name"
             f"{'s keep' if others > 1 else ' keeps'} the old content"
         )
     if damaged:
-        found.append(f"{printable(damaged)} is damaged and was not used")
+        found.append(f"{printable_path(damaged)} is damaged and was not used")
     return tuple(found)
 
 

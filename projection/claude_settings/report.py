@@ -54,7 +54,12 @@ def describe_permission(name: str, entry: str) -> str:
     return printable(f"permissions.{name}: {entry}")
 
 
-def printable(text: str) -> str:
-    """One line without control characters, never long."""
+def printable(text: str, longest: int = _LONGEST) -> str:
+    """One line without control characters, cut at `longest` characters."""
     line = "".join(char if char.isprintable() else "?" for char in clean(text))
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def printable_path(path: str) -> str:
+    """A path as one line, whole."""
+    return printable(path, len(path) + 1)

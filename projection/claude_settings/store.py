@@ -47,7 +47,8 @@ def load(system: System, folder: str, target: str, content: bytes | None, docume
     damaged = path if stored is not None and base is None else ""
     pending = _pending(system, folder)
     if pending is None:
-        return Known(base, _read(system, os.path.join(folder, PENDING)) is None, damaged)
+        tidy = not damaged and _read(system, os.path.join(folder, PENDING)) is None
+        return Known(base, tidy, damaged)
     announced = bases.unsealed(pending.get("base"), target)
     if digest(content) == pending.get("after"):
         return Known(announced, False, damaged)

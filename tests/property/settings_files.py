@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from projection.claude_settings.base import Base, Permissions, Written
 from tests.unit.projection.claude_settings.helpers import APP, TARGET, hook
 
 EVENTS = ["UserPromptSubmit", "PreToolUse", "Stop", "Odd/ev~nt"]
@@ -168,6 +169,35 @@ def _wild(value: Any, blank: Any, escape: Any) -> str:
             "[" + ",".join(blank() + _wild(item, blank, escape) + blank() for item in value) + blank() + "]"
         )
     return json.dumps(value, ensure_ascii=escape())
+
+
+def bases() -> st.SearchStrategy[Base]:
+    """Bases that have nothing to do with the file they are used with."""
+    written = st.builds(
+        Written, st.sampled_from(EVENTS), st.sampled_from(MATCHERS), hooks(OUR_SPELLINGS + USER_COMMANDS)
+    )
+    entries = st.lists(st.sampled_from(OUR_PERMISSIONS + USER_PERMISSIONS), max_size=3, unique=True).map(
+        tuple
+    )
+    places = [
+        "",
+        "hooks",
+        "permissions",
+        "permissions/allow",
+        "permissions/x",
+        *(f"hooks/{e}" for e in EVENTS),
+    ]
+    return st.builds(
+        Base,
+        target=st.just(""),
+        created=st.booleans(),
+        hooks=st.lists(written, max_size=3).map(tuple),
+        hooks_user_had=st.lists(written, max_size=1).map(tuple),
+        permissions=st.dictionaries(
+            st.sampled_from(["allow", "deny"]), st.builds(Permissions, entries, entries), max_size=2
+        ),
+        had_empty=st.dictionaries(st.sampled_from(places), st.sampled_from(BLANKS), max_size=4),
+    )
 
 
 def files(with_ours: bool = True) -> st.SearchStrategy[bytes]:

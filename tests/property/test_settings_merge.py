@@ -180,6 +180,21 @@ def _users(data: bytes | None) -> Counter[str]:
     return found
 
 
+@settings(max_examples=250, deadline=None)
+@given(files.files(), files.bases(), BLOCKS)
+def test_any_base_at_all_is_survived(data: bytes, base: Base, ours: Slice) -> None:
+    """A base of another file, of another time, or of nothing that ever was."""
+    using = HERE.knowing(ours)
+    merged = run(data, ours, base)
+    assert view(merged.after, merged.base, using) == view(data, base, using)
+    if merged.after is not None:
+        shape.check(text.parse(merged.after))
+        again = run(merged.after, ours, merged.base)
+        assert (again.after, again.base) == (merged.after, merged.base)
+        withdrawn = run(merged.after, EMPTY, merged.base)
+        assert view(withdrawn.after, None) == view(merged.after, merged.base, using)
+
+
 @settings(max_examples=150, deadline=None)
 @given(files.files(), BLOCKS)
 def test_every_entry_of_ours_is_there_exactly_once(data: bytes, ours: Slice) -> None:

@@ -162,6 +162,11 @@ def test_the_owner_is_kept(place: Place) -> None:
     place.apply()
     about = os.stat(place.settings)
     assert (about.st_uid, about.st_gid) == (1234, 2345)
+    os.unlink(place.settings)
+    os.chown(place.context.target, 1234, 2345)
+    place.apply()
+    about = os.stat(place.settings)
+    assert (about.st_uid, about.st_gid) == (1234, 2345)
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
