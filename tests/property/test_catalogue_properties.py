@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import warnings
 
-from hypothesis import assume, given, settings
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from ways.catalogue import patterns
 from ways.catalogue.body import check_sections, normalise, split
 from ways.catalogue.frontmatter import parse_check, parse_way
 from ways.catalogue.globs import matches
@@ -39,26 +41,101 @@ SOURCES = st.recursive(ATOMS, _compound, max_leaves=8)
 TEXTS = st.text(st.sampled_from(LETTERS + "k-\n"), max_size=25)
 
 
-@settings(max_examples=600, deadline=None)
+@pytest.fixture
+def every_text_is_long(monkeypatch):
+    """So that short texts too are asked for trigrams, and searched only where a match can begin."""
+    monkeypatch.setattr(patterns, "_LONG_TEXT", 0)
+    monkeypatch.setattr(patterns, "_PLACES_PER_CHARACTER", 1)
+
+
+LENIENT = settings(
+    max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@LENIENT
 @given(SOURCES, TEXTS)
-def test_the_literal_sieve_leaves_nothing_out(source: str, text: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compiled = re.compile(source, re.IGNORECASE)
-        except re.error:
-            assume(False)
-        found = compiled.search(text)
-    literals, risk = analyse(source)
+def test_the_sieve_and_the_starts_leave_nothing_out(every_text_is_long, source: str, text: str) -> None:
+    found = expected(source, text)
+    literals, risk, starts = analyse(source)
     if found and literals is not None:
         assert any(literal in fold(text) for literal in literals), (literals, fold(text))
     arguments = code(source)
     assert arguments is not None
     packed = pack(arguments)
-    book = Book({source: (literals, risk, 0, len(packed))}, packed)
+    book = Book({source: (literals, risk, starts, 0, len(packed))}, packed)
     for searcher in (Searcher(), Searcher(book)):
         with searcher:
-            assert searcher.search(source, text) == (found.span() if found else None)
+            assert searcher.search(source, text) == found
+
+
+WORDS = [
+    "git",
+    "commit",
+    "push",
+    "K\u0130T",
+    "ſki",
+    "the",
+    "a",
+    "\n",
+    " ",
+    "  ",
+    "-",
+    "é",
+    "deploy",
+    "Deploys",
+]
+SHAPES = st.lists(
+    st.sampled_from(
+        [
+            *(
+                r"\bgit\b",
+                "(a |the )?commit",
+                "[^.\\n]{0,9}",
+                r"\s+",
+                r"\s*",
+                "(push|deploy)s?",
+                "^",
+                "$",
+                "|",
+                "(?<=a )",
+            ),
+            *(
+                "(?<!the )ski",
+                "kit",
+                "(the|a) ",
+                r"\W{1,3}",
+                "(?:commit )+",
+                "(?=push)",
+                "git(?! push)",
+                r"(deploy|\w+)",
+            ),
+        ]
+    ),
+    min_size=1,
+    max_size=7,
+).map("".join)
+
+
+@LENIENT
+@given(SHAPES, st.lists(st.sampled_from(WORDS), max_size=40).map("".join))
+def test_patterns_as_people_write_them_match_the_same_with_starts(
+    every_text_is_long, source: str, text: str
+) -> None:
+    found = expected(source, text)
+    with Searcher() as searcher:
+        assert searcher.search(source, text) == found
+
+
+def expected(source: str, text: str) -> tuple[int, int] | None:
+    """What `re` itself says; a source that does not compile is no example."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = re.compile(source, re.IGNORECASE).search(text)
+        except re.error:
+            assume(False)
+    return found.span() if found else None
 
 
 @settings(deadline=None)
@@ -67,7 +144,19 @@ def test_the_literal_sieve_leaves_nothing_out(source: str, text: str) -> None:
     st.text("abcdefghijklmnopqrstuvwxyz -", max_size=3),
 )
 def test_folding_agrees_with_the_regex_engine(text: str, literal: str) -> None:
-    assert bool(re.search(re.escape(literal), text, re.IGNORECASE)) == (literal in fold(text))
+    folded = fold(text)
+    assert len(folded) == len(text)
+    match = re.search(re.escape(literal), text, re.IGNORECASE)
+    assert folded.find(literal) == (match.start() if match else -1)
+
+
+def test_folding_keeps_every_position_for_every_letter() -> None:
+    everything = "".join(map(chr, range(0x110000)))
+    assert len(fold(everything)) == len(everything)
+    ascii_letters = [letter for letter in everything[128:] if fold(letter).isascii()]
+    assert ascii_letters == [
+        letter for letter in everything[128:] if re.match("[a-z]", letter, re.IGNORECASE)
+    ]
 
 
 YAML_PIECES = st.sampled_from(

@@ -226,15 +226,15 @@ class _BookWriter:
             self.data += packed
         return self.rows[source]
 
-    def taken_over(self, source: str) -> tuple[tuple[Any, int] | None, bytes]:
+    def taken_over(self, source: str) -> tuple[tuple[Any, ...] | None, bytes]:
         row = self.former.book.get(source)
         if row is None:
             return None, b""
-        found, risk, offset, length = row
+        *known, offset, length = row
         packed = self.former.codes[offset : offset + length]
         if length and (len(packed) != length or patterns.unpack(packed) is None):
             return None, b""
-        return (found, risk), packed
+        return tuple(known), packed
 
 
 def _row(item: Way | Check) -> bytes:

@@ -1,4 +1,5 @@
-"""What can be known of a regex before it runs: literals that each match contains, and its risk.
+"""What can be known of a regex before it runs: literals that each match contains, where a match can begin
+relative to them, and its risk.
 
 Used when the catalogue is built; a hook only reads the results. Nothing here decides a match: a
 literal that is missing from a text proves that the regex cannot match there, and that is all.
@@ -6,30 +7,46 @@ literal that is missing from a text proves that the regex cannot match there, an
 
 from __future__ import annotations
 
+from math import inf
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     Sequence = list[tuple[Any, Any]]
+    # Literals with the greatest distance from the beginning of a match to the literal's.
+    Leads = dict[str, float]
 
 MAX_LITERALS = 40
 MIN_LENGTH = 2
+# A lead beyond this is as good as none: too many places to try.
+MAX_LEAD = 64
 # From this many iterations on, a repeat counts as unbounded.
 MANY = 10
+
+_REPEATS = frozenset(["MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"])
 
 # How a search may grow with the text (see docs/decisions/regex-deadline.md).
 LINEAR, QUADRATIC, POLYNOMIAL, EXPONENTIAL = 0, 1, 2, 3
 
 
-def analyse(source: str) -> tuple[tuple[str, ...] | None, int]:
-    """The folded literals of which each match of `source` (ignoring case) contains one, and the risk.
+def analyse(source: str) -> tuple[tuple[str, ...] | None, int, tuple[tuple[str, int], ...] | None]:
+    """What is known of `source`, which must compile: the sieve, the risk, and the starts.
 
-    None in place of the literals when none can be named. `source` must compile.
+    The sieve: folded literals of which each match (ignoring case) contains one, None when none can be named.
+    The starts: (literal, lead) pairs such that each match contains one of the literals at most `lead`
+    characters behind its own beginning; None when none can be named.
     """
     tree, _ = _parse(source)
     found = _required(list(tree))
-    literals = tuple(sorted(found)) if found and min(map(len, found)) >= MIN_LENGTH else None
-    return literals, _risk(list(tree))
+    sieve = max(found, key=_worth, default=None)
+    bounded = [leads for leads in found if max(leads.values()) <= MAX_LEAD]
+    starts = max(bounded, key=_worth, default=None)
+    return (
+        tuple(sorted(sieve)) if sieve else None,
+        _risk(list(tree)),
+        tuple((literal, int(lead)) for literal, lead in sorted(starts.items())) if starts else None,
+    )
 
 
 def code(source: str) -> tuple[Any, ...] | None:
@@ -77,55 +94,88 @@ def _parse(source: str) -> tuple[Any, int]:
         return import_module("re._parser").parse(source, flags), flags
 
 
-def _required(sequence: Sequence) -> frozenset[str] | None:
-    """The best set of literals of which a match of the sequence contains at least one."""
-    candidates: list[frozenset[str]] = []
+def _required(sequence: Sequence) -> list[Leads]:
+    """Sets of literals, of each of which a match of the sequence contains at least one, with their leads."""
+    candidates: list[Leads] = []
     run: list[str] = []
+    before = run_start = 0.0
 
     def close() -> None:
-        if run:
-            candidates.append(frozenset(["".join(run).lower()]))
-            run.clear()
+        literal = "".join(run).lower()
+        if len(literal) >= MIN_LENGTH:
+            candidates.append({literal: run_start})
+        run.clear()
 
     for operation, argument in sequence:
         name = str(operation)
         if name == "LITERAL" and argument < 128:
+            if not run:
+                run_start = before
             run.append(chr(argument))
-        elif name == "AT":
-            # A position takes no text, so literals on both sides of it still touch.
-            continue
-        else:
-            # A letter beyond ASCII may match in a spelling that folding does not produce; it ends the run.
+        elif name != "AT":
+            # A letter beyond ASCII may match in a spelling that folding does not produce, so it ends the run;
+            # a position takes no text, so literals on both sides of it still touch.
             close()
-            inner = _inside(name, argument)
-            if inner:
-                candidates.append(inner)
+            for leads in _inside(name, argument):
+                candidates.append({literal: before + lead for literal, lead in leads.items()})
+        before += _width(name, argument)
     close()
-    return max(candidates, key=_worth, default=None)
+    return candidates
 
 
-def _inside(name: str, argument: Any) -> frozenset[str] | None:
-    """The literals required by one node that holds sequences."""
+def _inside(name: str, argument: Any) -> list[Leads]:
+    """The sets of required literals of one node that holds sequences."""
     if name == "SUBPATTERN":
         return _required(list(argument[3]))
     if name == "ATOMIC_GROUP":
         return _required(list(argument))
-    if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"} and argument[0] > 0:
+    if name in _REPEATS and argument[0] > 0:
         return _required(list(argument[2]))
-    if name != "BRANCH":
-        return None
-    together: set[str] = set()
-    for branch in argument[1]:
-        required = _required(list(branch))
-        if not required:
-            return None
-        together |= required
-    return frozenset(together) if len(together) <= MAX_LITERALS else None
+    return _of_branches(argument[1]) if name == "BRANCH" else []
 
 
-def _worth(literals: frozenset[str]) -> tuple[float, tuple[str, ...]]:
+def _of_branches(branches: Any) -> list[Leads]:
+    """One literal set that serves all branches: the best of each, and the best that begins near."""
+    all_candidates = [_required(list(branch)) for branch in branches]
+    near = [[leads for leads in each if max(leads.values()) <= MAX_LEAD] for each in all_candidates]
+    found = []
+    for choice in (all_candidates, near):
+        if not all(choice):
+            continue
+        together: Leads = {}
+        for candidates in choice:
+            for literal, lead in max(candidates, key=_worth).items():
+                together[literal] = max(lead, together.get(literal, 0.0))
+        if len(together) <= MAX_LITERALS and together not in found:
+            found.append(together)
+    return found
+
+
+def _width(name: str, argument: Any) -> float:
+    """The greatest number of characters that one node can take."""
+    if name in {"LITERAL", "NOT_LITERAL", "ANY", "IN"}:
+        return 1.0
+    if name in {"AT", "ASSERT", "ASSERT_NOT"}:
+        return 0.0
+    if name == "SUBPATTERN":
+        return _widths(argument[3])
+    if name == "ATOMIC_GROUP":
+        return _widths(argument)
+    if name == "BRANCH":
+        return max((_widths(branch) for branch in argument[1]), default=0.0)
+    if name in _REPEATS:
+        each = _widths(argument[2])
+        return each * int(argument[1]) if each and int(argument[1]) <= MAX_LEAD else each and inf
+    return inf
+
+
+def _widths(sequence: Any) -> float:
+    return sum(_width(str(operation), argument) for operation, argument in list(sequence))
+
+
+def _worth(leads: Leads) -> tuple[float, tuple[str, ...]]:
     """Long literals sieve better than short ones, few better than many; ties are broken by text."""
-    return min(map(len, literals)) - 0.05 * len(literals), tuple(sorted(literals))
+    return min(map(len, leads)) - 0.05 * len(leads), tuple(sorted(leads))
 
 
 def _risk(sequence: Sequence) -> int:
@@ -145,7 +195,7 @@ def _repeats(sequence: Sequence, inside: bool) -> tuple[int, int, bool]:
         name = str(operation)
         parts: list[Sequence] = []
         within = inside
-        if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
+        if name in _REPEATS:
             low, high, body = argument
             varies = int(high) != int(low)
             many = int(high) >= MANY

@@ -27,14 +27,65 @@ MAX_TEXT = 1 << 18
 _UNTIMED_LIMITS = (MAX_TEXT, 5_000, 500, 16)
 # Arming a timer on Windows costs an import of ctypes; these are too cheap to need one.
 _CHEAP_TEXT = 2_000
+# From this length on a text is asked for its trigrams first, and a match looked for only where it can begin.
+_LONG_TEXT = 300
+# Trying one place costs about as much as searching through this many characters.
+_PLACES_PER_CHARACTER = 6
 # The letters beyond ASCII that match an ASCII letter when case is ignored.
-_FOLDS = {0x130: "i", 0x131: "i", 0x17F: "s", 0x212A: "k"}
+_FOLDS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k"))
 
 
 def fold(text: str) -> str:
-    """`text` in lower case, so that an ASCII literal in lower case occurs in the result exactly where
-    `re` with IGNORECASE matches it in `text`."""
-    return text.lower() if text.isascii() else text.translate(_FOLDS).lower()
+    """`text` in lower case, as long as before, so that an ASCII literal in lower case stands in the result
+    exactly where `re` with IGNORECASE matches it in `text`."""
+    if not text.isascii():
+        for letter, plain in _FOLDS:
+            text = text.replace(letter, plain)
+    return text.lower()
+
+
+class Sieve:
+    """A folded text that is asked for many literals."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        folded = fold(text)
+        if not folded.isascii():
+            # One byte a letter is searched much faster. Where `?` stands for another letter, a literal
+            # with a question mark may be found that is not there; the regex still decides.
+            folded = folded.encode("ascii", "replace").decode("ascii")
+        self.folded = folded
+        # In a long text most literals are missing, and the trigrams know that without a search.
+        long = len(folded) > _LONG_TEXT
+        self._grams = {folded[at : at + 3] for at in range(len(folded) - 2)} if long else None
+
+    def holds(self, literal: str) -> bool:
+        """True when the literal occurs."""
+        grams = self._grams
+        if grams is not None:
+            for at in range(len(literal) - 2):
+                if literal[at : at + 3] not in grams:
+                    return False
+        return literal in self.folded
+
+    def holds_one(self, literals: tuple[str, ...]) -> bool:
+        """True when at least one of the literals occurs."""
+        return any(map(self.holds, literals))
+
+    def places(self, starts: tuple[tuple[str, int], ...]) -> list[int] | None:
+        """Every position at which a match can begin, in order; None when there are too many to try singly."""
+        most = len(self.text) // _PLACES_PER_CHARACTER
+        found: set[int] = set()
+        for literal, lead in starts:
+            if not self.holds(literal):
+                continue
+            at = self.folded.find(literal)
+            while at >= 0:
+                found.update(range(max(at - lead, 0), at + 1))
+                if len(found) > most:
+                    return None
+                at = self.folded.find(literal, at + 1)
+        return sorted(found)
 
 
 def problem(source: str) -> str:
@@ -73,11 +124,12 @@ def _compile(source: str) -> Any:
 
 @record
 class Row:
-    """What the catalogue knows of one regex: the literals of which each match contains one (None when
-    unknown), its risk (ways.catalogue.literals), and where its compiled code lies (length 0: nowhere)."""
+    """What the catalogue knows of one regex (ways.catalogue.literals.analyse), and where its compiled code
+    lies (length 0: nowhere)."""
 
     literals: tuple[str, ...] | None
     risk: int
+    starts: tuple[tuple[str, int], ...] | None = None
     offset: int = 0
     length: int = 0
 
@@ -236,8 +288,7 @@ class Searcher:
         self._book = Book({}) if book is None else book
         self._deadline = Deadline(seconds)
         self._running = False
-        self._text: str | None = None
-        self._folded = ""
+        self._sieve = Sieve("")
         self._compiled: dict[str, Any] = {}
 
     def __enter__(self) -> Searcher:
@@ -260,11 +311,13 @@ class Searcher:
             self.skipped += 1
             return None
         text = text[:MAX_TEXT]
+        if self._sieve.text is not text:
+            self._sieve = Sieve(text)
         try:
             row = self._book.row(source)
-            if row.literals is not None and not self._holds_one(row.literals, text):
+            if row.literals is not None and not self._sieve.holds_one(row.literals):
                 return None
-            return self._run(source, row, text)
+            return self._run(source, row, self._sieve)
         except DeadlinePassed:
             self.slow = self.slow or source
         except (BadPattern, RecursionError, MemoryError, RuntimeError, OverflowError):
@@ -274,21 +327,29 @@ class Searcher:
         self.skipped += 1
         return None
 
-    def _holds_one(self, literals: tuple[str, ...], text: str) -> bool:
-        if text is not self._text:
-            self._text, self._folded = text, fold(text)
-        folded = self._folded
-        return any(literal in folded for literal in literals)
-
-    def _run(self, source: str, row: Row, text: str) -> tuple[int, int] | None:
-        if not self._running and not (os.name == "nt" and row.risk < 2 and len(text) <= _CHEAP_TEXT):
+    def _run(self, source: str, row: Row, sieve: Sieve) -> tuple[int, int] | None:
+        length = len(sieve.text)
+        if not self._running and not (os.name == "nt" and row.risk < 2 and length <= _CHEAP_TEXT):
             self._deadline.__enter__()
             self._running = True
-        if not self._deadline.armed and len(text) > _UNTIMED_LIMITS[row.risk]:
+        if not self._deadline.armed and length > _UNTIMED_LIMITS[row.risk]:
             raise DeadlinePassed
         compiled = self._compiled.get(source)
         if compiled is None:
             # Not under the deadline: the code is ready, or its compilation was measured (problem).
             compiled = self._compiled[source] = self._book.compiled(source, row)
-        match = self._deadline.call(compiled.search, text) if self._running else compiled.search(text)
+        places = sieve.places(row.starts) if row.starts is not None and length > _LONG_TEXT else None
+
+        def first(text: str) -> Any:
+            if places is None:
+                return compiled.search(text)
+            # As `search` does, but only where a match can begin.
+            return next(filter(None, map(partial_match(compiled, text), places)), None)
+
+        match = self._deadline.call(first, sieve.text) if self._running else first(sieve.text)
         return None if match is None else match.span()
+
+
+def partial_match(compiled: Any, text: str) -> Callable[[int], Any]:
+    """`compiled.match` at a position of `text`; `^` and what looks back still see the whole text."""
+    return lambda place: compiled.match(text, place)

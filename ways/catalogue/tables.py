@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 
-from ways.catalogue.patterns import Book, fold
+from ways.catalogue.patterns import Book, Sieve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,17 +54,12 @@ class Tables:
         packed = self._fields.get(field)
         if packed is None:
             return []
-        folded = fold(text)
-        found = []
-        for index, literals in marshal.loads(packed):
-            if literals is None:
-                found.append(index)
-                continue
-            for literal in literals:
-                if literal in folded:
-                    found.append(index)
-                    break
-        return found
+        sieve = Sieve(text)
+        return [
+            index
+            for index, literals in marshal.loads(packed)
+            if literals is None or sieve.holds_one(literals)
+        ]
 
 
 class Lazy:

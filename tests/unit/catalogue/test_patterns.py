@@ -75,7 +75,7 @@ def test_the_former_handler_and_timer_are_restored() -> None:
 
 @posix
 def test_no_timer_is_armed_when_no_regex_runs() -> None:
-    book = Book({"needle": (("needle",), LINEAR, 0, 0)})
+    book = Book({"needle": (("needle",), LINEAR, None, 0, 0)})
     with Searcher(book) as searcher:
         assert searcher.search("needle", "haystack") is None
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
@@ -151,6 +151,37 @@ def test_required_literals(source: str, literals: tuple[str, ...] | None) -> Non
     assert analyse(source)[0] == literals
 
 
+@pytest.mark.parametrize(
+    ("source", "starts"),
+    [
+        ("commit", (("commit", 0),)),
+        (r"\bgit\s+commit", (("git", 0),)),
+        (r"(re)?deploy", (("deploy", 2),)),
+        (r"a{2,5}bcd|x?yz", (("bcd", 5), ("yz", 1))),
+        (r"\w+ing\b", None),
+        (r".{0,80}deploy", None),
+        (r"(\S+ )*commit", None),
+    ],
+)
+def test_where_a_match_can_begin(source: str, starts: tuple[tuple[str, int], ...] | None) -> None:
+    assert analyse(source)[2] == starts
+
+
+def test_a_long_text_gives_the_same_first_match() -> None:
+    text = "The deployment is done. " * 200 + "Please RE-deploy it now. " + "Deploy later. " * 50
+    for source in (
+        r"(re-?)?deploy\b",
+        r"\bdeploy (it|later)",
+        r"please\s+(\S+)",
+        "(?<=done. )please",
+        "absent",
+    ):
+        import re
+
+        wanted = re.search(source, text, re.IGNORECASE)
+        assert search(source, text) == (wanted.span() if wanted else None)
+
+
 @pytest.mark.parametrize("text", ["ſsh", "SſH", "\u212aiosk", "K\u0130OSK", "kıosk"])
 def test_letters_that_match_ascii_ones_when_case_is_ignored_are_folded(text: str) -> None:
     import re
@@ -167,7 +198,7 @@ def test_compiled_code_is_rebuilt_and_damage_falls_back_to_the_source() -> None:
     packed = pack(arguments)
     ready = unpack(packed)
     assert ready is not None and ready[0] == source
-    row = (None, LINEAR, 0, len(packed))
+    row = (None, LINEAR, None, 0, len(packed))
     compiled = Book({source: row}, packed).compiled(source, Book({source: row}).row(source))
     match = compiled.search("please PUSH it")
     assert match is not None and match.group("what") == "PUSH" and match.span() == (7, 14)
@@ -180,7 +211,7 @@ def test_compiled_code_is_rebuilt_and_damage_falls_back_to_the_source() -> None:
 
 def test_code_of_another_source_is_not_used() -> None:
     packed = pack(code("other") or ())
-    with Searcher(Book({"mine": (None, LINEAR, 0, len(packed))}, packed)) as searcher:
+    with Searcher(Book({"mine": (None, LINEAR, None, 0, len(packed))}, packed)) as searcher:
         assert searcher.search("mine", "other") is None
         assert searcher.search("mine", "mine") == (0, 4)
 
