@@ -48,20 +48,31 @@ class DeadlinePassed(TransportError):
 
 
 class Transport:
-    """Two pools of connections: to the world (through the user's proxies) and to this machine."""
+    """Pools of connections, made on first use: to the world through the user's proxies, to this machine
+    without."""
 
     def __init__(self) -> None:
-        limits = httpx.Limits(
-            max_connections=64, max_keepalive_connections=16, keepalive_expiry=KEEP_OPEN_SECONDS
-        )
-        # Every wait is bounded by the caller's deadline, so httpx's own timeouts are off.
-        self._world = httpx.AsyncClient(verify=_tls(), timeout=None, limits=limits)
-        self._local = httpx.AsyncClient(verify=_tls(), timeout=None, limits=limits, trust_env=False)
+        self._pools: dict[tuple[bool, bool], httpx.AsyncClient] = {}
+
+    def _pool(self, url: str) -> httpx.AsyncClient:
+        scheme, _, rest = url.partition("://")
+        local, secure = settings.is_loopback(rest.split("/", 1)[0]), scheme == "https"
+        pool = self._pools.get((local, secure))
+        if pool is None:
+            limits = httpx.Limits(
+                max_connections=64, max_keepalive_connections=16, keepalive_expiry=KEEP_OPEN_SECONDS
+            )
+            # Every wait is bounded by the caller's deadline, so httpx's own timeouts are off. Reading the
+            # certificates takes its time, and only https needs them (plain http is for this machine).
+            pool = httpx.AsyncClient(
+                verify=_tls() if secure else False, timeout=None, limits=limits, trust_env=not local
+            )
+            self._pools[local, secure] = pool
+        return pool
 
     async def send(self, request: HttpRequest, deadline: float) -> Response:
         """The response, before `deadline` (the running loop's clock). Raises TransportError."""
-        authority = request.url.split("://", 1)[1].split("/", 1)[0]
-        client = self._local if settings.is_loopback(authority) else self._world
+        client = self._pool(request.url)
         progress = _Progress()
         try:
             async with asyncio.timeout_at(deadline):
@@ -73,8 +84,8 @@ class Transport:
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._world.aclose()
-        await self._local.aclose()
+        for pool in self._pools.values():
+            await pool.aclose()
 
 
 class _Progress:

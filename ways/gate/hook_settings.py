@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from ways import __version__
-from ways.core import files, jsontext
+from ways.core import clock, files, jsontext
 from ways.core.record import record
 from ways.gate import settings
 from ways.gate.settings import ConfigError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ways.core.roots import Roots
 
 CACHE_NAME = "gate.json"
+_SETTLED_NS = 2_000_000_000
+_CHANGED = 6  # where a key holds the time of the last change
 
 
 @record
@@ -57,7 +59,8 @@ def load(roots: Roots) -> HookSettings:
         )
     except ConfigError as error:
         value = HookSettings(error=str(error))
-    _to_cache(roots, key, value)
+    if _settled(key):
+        _to_cache(roots, key, value)
     return value
 
 
@@ -74,9 +77,15 @@ def _key(path: str) -> list[object]:
         info.st_ino,
         info.st_size,
         info.st_mtime_ns,
-        info.st_ctime_ns,
+        info.st_ctime_ns,  # _CHANGED
         info.st_mode,
     ]
+
+
+def _settled(key: list[object]) -> bool:
+    """False for a file changed so recently that it may change again within one tick of its clock."""
+    changed = key[_CHANGED] if len(key) > _CHANGED else None
+    return not isinstance(changed, int) or not 0 <= clock.now_ns() - changed < _SETTLED_NS
 
 
 def _from_cache(roots: Roots, key: list[object]) -> HookSettings | None:

@@ -61,16 +61,17 @@ def ask(roots: Roots, message: dict[str, Any], timeout: float, start: bool = Tru
 
 def open_connection(roots: Roots, socket: str, start: bool = True) -> Connection:
     """A connection to the user's agent. Raises Fallback."""
-    connection = _connect(roots, socket)
+    connection = _connect(roots, socket, start)
     if connection is not None:
         return connection
     if not start:
         raise Fallback(fallback.AGENT_MISSING, "no agent is running")
-    return agent_start.start_and_connect(roots, socket, lambda: _connect(roots, socket))
+    return agent_start.start_and_connect(roots, socket, lambda: _connect(roots, socket, start))
 
 
-def _connect(roots: Roots, socket: str) -> Connection | None:
-    """A connection, None when nobody listens. Raises Fallback."""
+def _connect(roots: Roots, socket: str, start: bool) -> Connection | None:
+    """A connection, None when nobody listens. Raises Fallback; with `start` an agent of our own takes the
+    place of what cannot be trusted."""
     from ways.core import local_socket
 
     try:
@@ -80,7 +81,8 @@ def _connect(roots: Roots, socket: str) -> Connection | None:
             return named_pipe.connect(paths.agent_folder(roots), CONNECT_SECONDS)
         return local_socket.connect(socket, CONNECT_SECONDS)
     except local_socket.Untrusted as error:
-        agent_start.replace_in_background(roots, socket)
+        if start:
+            agent_start.replace_in_background(roots, socket)
         raise Fallback(fallback.AGENT_UNTRUSTED, str(error)) from error
     except (FileNotFoundError, ConnectionRefusedError):
         return None
