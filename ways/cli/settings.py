@@ -1,0 +1,199 @@
+"""`ways settings`: list, read and change settings over the one registry (spec: settings)."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from ways.cli.place import here
+from ways.core import roots as roots_module
+from ways.core.errors import OVERRIDDEN, USAGE, WRONG, UserError
+from ways.core.text import printable
+from ways.settings import effective, registry, values
+from ways.settings.load import project_file, user_file
+from ways.settings.registry import AGENT_FILE, PROJECT, TARGET, USER, Setting
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from ways.core.roots import Roots
+
+
+def _keys(_ctx: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [
+        CompletionItem(setting.key, help=setting.help)
+        for setting in registry.SETTINGS
+        if setting.key.startswith(begun)
+    ]
+
+
+def where(function: click.decorators.FC) -> click.decorators.FC:
+    """The options that name a layer."""
+    target = click.option("--target", type=click.Path(), default=None, help="A target's own settings.")
+    project = click.option("--project", type=click.Path(), default=None, help="A project's ways.yaml.")
+    return target(project(function))
+
+
+@click.group(name="settings")
+def command() -> None:
+    """List, read and change settings.
+
+    A project's .claude/ways.yaml goes over a target's settings, and those over your config.yaml.
+    """
+
+
+@command.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--changed", is_flag=True, help="Only what a file sets.")
+@where
+def list_(as_json: bool, changed: bool, target: str | None, project: str | None) -> None:
+    """List every setting with its value and where it comes from."""
+    rows = [
+        row
+        for row in effective.values(_files(target, project)).values()
+        if not changed or row.source != effective.DEFAULT
+    ]
+    if as_json:
+        click.echo(json.dumps([row.__dict__ for row in rows], indent=2))
+        return
+    width = max((len(row.key) for row in rows), default=0)
+    for row in rows:
+        source = "" if row.source == effective.DEFAULT else f"  ({row.source})"
+        click.echo(f"{printable(row.key):<{width}}  {printable(_shown(row.value))}{source}")
+
+
+@command.command(name="get")
+@click.argument("key", shell_complete=_keys)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@where
+def get(key: str, as_json: bool, target: str | None, project: str | None) -> None:
+    """Print the value of KEY that holds here."""
+    setting = _setting(key)
+    row = effective.values(_files(target, project)).get(key)
+    row = row or effective.Value(key, setting.default, effective.DEFAULT)
+    click.echo(json.dumps(row.__dict__) if as_json else printable(_shown(row.value)))
+
+
+@command.command(name="set")
+@click.argument("key", shell_complete=_keys)
+@click.argument("value")
+@where
+def set_(key: str, value: str, target: str | None, project: str | None) -> None:
+    """Set KEY to VALUE in your config.yaml, or with --target or --project in that file.
+
+    Lists are comma-separated. Exits with 4 when the value is written but another file overrides it.
+    """
+    from ways.settings.writer import set_values
+
+    roots = roots_module.resolve()
+    setting = _setting(key)
+    try:
+        wanted = values.from_text(setting, value)
+    except values.WrongValue as error:
+        raise UserError(f"{key} {error}", f"ways settings help {key}", USAGE) from error
+    scope, path = _file(roots, setting, target, project)
+    set_values(path, {key: wanted}, state_root=roots.state, scope=scope)
+    holds = effective.values(_files(target, project)).get(key)
+    if holds is not None and holds.value != wanted:
+        message = f"{key} is written to {path}, but {holds.path} sets it to {_shown(holds.value)}"
+        raise UserError(message, f"ways settings list --changed | grep {key}", OVERRIDDEN)
+
+
+@command.command(name="unset")
+@click.argument("key", shell_complete=_keys)
+@where
+def unset(key: str, target: str | None, project: str | None) -> None:
+    """Remove KEY from your config.yaml, or with --target or --project from that file."""
+    from ways.settings.writer import unset as remove
+
+    roots = roots_module.resolve()
+    scope, path = _file(roots, _setting(key), target, project)
+    remove(path, [key], state_root=roots.state, scope=scope)
+
+
+@command.command(name="help")
+@click.argument("key", required=False, shell_complete=_keys)
+def help_(key: str | None) -> None:
+    """Explain KEY, or list every setting with one line."""
+    if key is None:
+        width = max(len(setting.key) for setting in registry.SETTINGS)
+        for setting in registry.SETTINGS:
+            click.echo(f"{setting.key:<{width}}  {setting.help}")
+        return
+    setting = _setting(key)
+    click.echo(f"{setting.key}: {setting.help}")
+    if setting.details:
+        click.echo(setting.details)
+    click.echo(f"Type:    {setting.type_text}")
+    click.echo(f"Default: {_shown(setting.default)}")
+    click.echo(f"File:    {setting.file}, as {'.'.join(setting.place)}")
+    click.echo(f"Set for: {', '.join(setting.scopes)}")
+
+
+@command.command(name="lint")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@where
+def lint(as_json: bool, target: str | None, project: str | None) -> None:
+    """Check the settings files that hold here; exits with 1 when something is wrong."""
+    found = effective.diagnostics(_files(target, project))
+    if as_json:
+        click.echo(json.dumps([item.__dict__ for item in found], indent=2))
+    for item in [] if as_json else found:
+        names = effective.near(item.key) if item.message == "is not a setting" else []
+        hint = f" (near it: {', '.join(names)})" if names else ""
+        click.echo(printable(f"{item}{hint}"))
+    if found:
+        raise click.exceptions.Exit(WRONG)
+
+
+def _files(target: str | None, project: str | None) -> tuple[effective.SettingsFile, ...]:
+    """The files that hold in this place; the options name another target or project."""
+    roots = roots_module.resolve()
+    folder = os.path.abspath(project) if project is not None else here(roots).project
+    return effective.settings_files(roots, folder, _folder(target) if target else roots.projection)
+
+
+def _setting(key: str) -> Setting:
+    for setting in registry.SETTINGS:
+        if setting.key == key:
+            return setting
+    try:
+        return registry.find(key)[0]
+    except registry.NotASetting as error:
+        names = effective.near(key)
+        hint = f"; near it: {', '.join(names)}" if names else ""
+        raise UserError(f"{printable(key)} is not a setting{hint}", "ways settings help", USAGE) from error
+
+
+def _file(roots: Roots, setting: Setting, target: str | None, project: str | None) -> tuple[str, str]:
+    """The scope and the path of the file that a change goes to."""
+    if target is not None and project is not None:
+        raise UserError("--target and --project name two files", "ways settings set --help", USAGE)
+    if target is not None:
+        return TARGET, effective.target_settings(roots, _folder(target))
+    if project is not None or setting.scopes == (PROJECT,):
+        folder = os.path.abspath(project) if project is not None else here(roots).project or _current()
+        return PROJECT, project_file(folder)
+    return USER, effective.agent_file(roots) if setting.file == AGENT_FILE else user_file(roots)
+
+
+def _folder(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _current() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise UserError("the current folder has been deleted", "cd PROJECT", USAGE) from error
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple) and any(isinstance(item, dict) for item in value):
+        return ", ".join(str(item.get("path")) for item in value if isinstance(item, dict))
+    return values.to_text(value)
