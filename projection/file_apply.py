@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from projection import backups
 from projection.file_plan import Conflict, FilePlan, Ground, Placement, Removal, owns_file
-from projection.records import COPY, HARD_LINK, JUNCTION, SHIM, Entry, Record
+from projection.records import COPY, HARD_LINK, JUNCTION, LINKS, SHIM, Entry, Record
 from projection.system import FileInfo, System
 from projection.wants import Want
 from ways.core.errors import WRITE_FAILED, UserError
@@ -56,19 +56,27 @@ def intended(record: Record, plan: FilePlan) -> Record:
     for path, entry in plan.entries.items():
         before = record.entries.get(path)
         hashes = dict.fromkeys((*entry.hashes, *(before.hashes if before else ())))
-        entries[path] = Entry(path, entry.kind, entry.target, tuple(hashes))
+        # A copy that a link is about to replace stays known as a copy: it is one until then.
+        kind = before.kind if before and entry.kind in LINKS else entry.kind
+        entries[path] = Entry(path, kind, entry.target, tuple(hashes))
     folders = tuple(sorted({*record.folders, *plan.made}))
     return Record(
         record.key, record.path, record.folder, record.mode, record.version, "applying", entries, folders
     )
 
 
-def apply_additions(ground: Ground, roots: Roots, plan: FilePlan, done: Done) -> None:
-    """Put aside, sweep, make folders, place. Raises OSError, UserError when a place has changed."""
+def put_aside(ground: Ground, roots: Roots, plan: FilePlan, done: Done) -> None:
+    """Move what `--force` takes out of the way. Before the intended record is written: after that, what
+    stands at a place of ours would count as ours. Raises OSError."""
     site = _Site(ground, roots, done)
-    done.entries.update(plan.entries)
     for conflict in plan.aside:
         _force_aside(site, conflict)
+
+
+def apply_additions(ground: Ground, roots: Roots, plan: FilePlan, done: Done) -> None:
+    """Sweep, make folders, place. Raises OSError, UserError when a place has changed."""
+    site = _Site(ground, roots, done)
+    done.entries.update(plan.entries)
     for path in plan.scraps:
         _sweep(site, path)
     for folder in plan.folders:

@@ -8,18 +8,15 @@ that the record names, and a file whose content has a hash that the record names
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from projection.manifest import projected_roots
 from projection.records import LINKS, Entry, Record
+from projection.scraps import is_scrap
 from projection.system import FileInfo, System
 from projection.targets import Target, is_inside
 from projection.wants import App, Want
-from ways.core.files import TEMPORARY_MARK
-
-_SCRAP = re.compile(rf"^\..*{re.escape(TEMPORARY_MARK)}(\d+)-\d+-\d+$")
 
 LINKED = "linked"  # as it should be
 LINK_IT = "link"  # new
@@ -275,7 +272,7 @@ def _plan_link_over_copies(ground: Ground, plan: FilePlan, want: Want, there: Fi
     ours, edited, foreign = [], [], []
     for inside in _files_below(ground, want.path):
         entry = ground.record.entries.get(inside)
-        if _is_scrap(os.path.basename(inside)):
+        if is_scrap(os.path.basename(inside)):
             ours.append(inside)
         elif entry is None:
             foreign.append(inside)
@@ -405,7 +402,7 @@ def _plan_removals(ground: Ground, plan: FilePlan, wants: dict[str, tuple[Want, 
             continue
         path = ground.at(inside)
         there = system.info(path)
-        if there is None or _is_shared(ground, path):
+        if there is None or _is_shared(ground, path) or _leads_into_app(ground, os.path.dirname(path)):
             continue
         if there.kind in {"link", "junction"}:
             if is_our_link(ground, inside):
@@ -448,31 +445,16 @@ def _plan_scraps(ground: Ground, plan: FilePlan, wants: dict[str, tuple[Want, ..
         found = ground.system.info(folder, follow=True)
         if found is None or found.kind != "folder" or _leads_into_app(ground, folder):
             continue
-        plan.scraps += [os.path.join(folder, name) for name in ground.system.names(folder) if _is_scrap(name)]
+        plan.scraps += [os.path.join(folder, name) for name in ground.system.names(folder) if is_scrap(name)]
+
+
+def _is_real_folder(ground: Ground, folder: str) -> bool:
+    """True for a folder that is there and lies in the target, not in the app behind a link of ours."""
+    return ground.system.kind(folder) == "folder" and not _leads_into_app(ground, folder)
 
 
 def _leads_into_app(ground: Ground, folder: str) -> bool:
     return is_inside(ground.system.real_path(folder), ground.system.real_path(ground.app.root))
-
-
-def _is_scrap(name: str) -> bool:
-    """True for a temporary name whose process is gone (or is this one: we hold the lock)."""
-    found = _SCRAP.match(name)
-    return found is not None and not _other_process_runs(int(found[1]))
-
-
-def _other_process_runs(pid: int) -> bool:
-    if pid == os.getpid():
-        return False
-    if os.name == "nt":
-        return True  # asking costs more than waiting; such leftovers stay until that number is free
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
 
 
 def _plan_empty_folders(
@@ -489,7 +471,7 @@ def _plan_empty_folders(
     going = {removal.path for removal in plan.removals} | set(plan.scraps) | leaving
     for folder in sorted(ground.record.folders, key=len, reverse=True):
         covered = any(is_inside(folder, placement.path) for placement in plan.placements)
-        if folder in needed or covered or ground.system.kind(folder) != "folder":
+        if folder in needed or covered or not _is_real_folder(ground, folder):
             continue
         if any(is_inside(other, folder) for other in needed):
             continue
@@ -511,7 +493,7 @@ def _folders_of_ours(ground: Ground, plan: FilePlan) -> list[str]:
                 while is_inside(above, placement.path):
                     built.append(above)
                     above = os.path.dirname(above)
-    before = [folder for folder in ground.record.folders if ground.system.kind(folder) == "folder"]
+    before = [folder for folder in ground.record.folders if _is_real_folder(ground, folder)]
     return sorted(
         folder
         for folder in {*before, *plan.folders, *built}

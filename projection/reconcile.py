@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 
 from projection import backups, records
 from projection.claude_settings.plan import SettingsPlan
-from projection.file_apply import Done, apply_additions, apply_removals, drop_empty, intended
+from projection.file_apply import Done, apply_additions, apply_removals, drop_empty, intended, put_aside
 from projection.file_plan import FilePlan, Ground, plan_files, real_places, shown
 from projection.records import Record
+from projection.scraps import sweep_state
 from projection.settings_slice import SETTINGS, plan_target_settings
 from projection.system import System
 from projection.target_store import load_targets
@@ -286,7 +287,9 @@ def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
     done = Done()
     restored: list[str] = []
     try:
+        _sweep(system, roots, plan.target.key)
         if plan.changes:
+            put_aside(plan.ground, roots, plan.files, done)
             records.save(system, roots, intended(plan.ground.record, plan.files))
             if plan.target.enabled:
                 apply_additions(plan.ground, roots, plan.files, done)
@@ -294,14 +297,22 @@ def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
         if plan.changes:
             apply_removals(plan.ground, roots, plan.files, done)
             drop_empty(system, plan.files)
-            restored += [_put_back(system, roots, row) for row in plan.restores]
+        # The record goes first: with it, what is put back would count as an edited copy of ours.
         _record(system, roots, plan, done)
+        restored += [_put_back(system, roots, row) for row in plan.restores]
     except OSError as error:
         return Outcome(plan, PARTIAL, plan.changes, _notes(done), _explain(error), WRITE_FAILED)
     except UserError as error:
         return Outcome(plan, PARTIAL, plan.changes, _notes(done), str(error), error.exit_code)
     state = ACTIVE if plan.target.enabled else WITHDRAWN
     return Outcome(plan, state, plan.changes, (*_notes(done), *restored, *warnings))
+
+
+def _sweep(system: System, roots: Roots, key: str) -> None:
+    """Clear what a killed run left in the target's part of the state root."""
+    sweep_state(system, records.target_state(roots, key))
+    for kind in (backups.FORCED, backups.EDITED):
+        sweep_state(system, os.path.join(roots.state, kind, key))
 
 
 def _merge_settings(system: System, plan: TargetPlan) -> tuple[str, ...]:
