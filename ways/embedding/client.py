@@ -116,8 +116,11 @@ def _connect(roots: Roots, model: str) -> Socket | NoAnswer:
 
     path = paths.socket_path(roots, model)
     try:
-        if os.name == "nt":
-            return NoAnswer("no resident embedder on Windows", running=True)
+        if sys.platform == "win32":
+            from windows import named_pipe
+
+            pipe = named_pipe.connect(paths.pipe_folder(roots, model), CONNECT_SECONDS)
+            return pipe  # type: ignore[return-value]  # it has the methods of a socket that frames need
         return local_socket.connect(path, CONNECT_SECONDS)
     except local_socket.Untrusted as error:
         return NoAnswer(f"untrusted: {error}", running=True)
@@ -175,8 +178,6 @@ def start_in_background(
 
     Returns what was done in words. `on_start` replaces the start itself (tests). Never raises.
     """
-    if os.name == "nt":
-        return "not started on Windows"
     lock = locking.Lock(paths.start_lock(roots, model), 0)
     try:
         if _just_started(roots, model):
@@ -205,20 +206,56 @@ def _just_started(roots: Roots, model: str) -> bool:
 
 
 def _spawn(roots: Roots, model: str, idle_minutes: float) -> None:
-    from ways.core import local_socket
+    """Start a resident that holds nothing of ours. Raises OSError."""
+    command = [*program(), "way-embed", "--model", model, "--idle-minutes", f"{idle_minutes:g}"]
+    environ = resident_environment(roots)
+    if os.name == "nt":
+        from ways.core import local_socket
 
-    command, folder = program()
-    command += ["way-embed", "--model", model, "--idle-minutes", f"{idle_minutes:g}"]
-    local_socket.spawn_detached(command, resident_environment(roots), folder)
+        local_socket.spawn_detached(command, environ, roots.home)
+    else:
+        spawn_quickly(command, environ)
 
 
-def program() -> tuple[list[str], str]:
-    """How this program is started, and from which folder: never from the user's project, whose files
-    must not be taken for ours, nor from a folder that an update will want to remove."""
+def spawn_quickly(command: list[str], environ: Mapping[str, str]) -> int:
+    """As local_socket.spawn_detached, without `subprocess`, whose import costs more than the start.
+
+    Every handle but the three standard ones is closed, those that we were given by accident too, and
+    these are the null device (case h19). The folder stays ours until the new process leaves it.
+    Returns the process id. Raises OSError.
+    """
+    actions: list[tuple[int, int] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _inheritable()]
+    try:
+        return os.posix_spawn(command[0], command, environ, file_actions=actions, setsid=True)
+    except NotImplementedError:  # an older libc: the resident makes a session of its own
+        return os.posix_spawn(command[0], command, environ, file_actions=actions)
+
+
+def _inheritable() -> list[int]:
+    """Handles beyond the standard ones that a new process would get from us."""
+    found = []
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) > 2 and os.get_inheritable(int(name)):
+                found.append(int(name))
+        except (OSError, ValueError):
+            continue  # the handle of the listing itself, closed by now
+    return found
+
+
+def program() -> list[str]:
+    """How this program is started. From a checkout the package is named by path and the current folder
+    is left out of the search (-P): a hook runs in the user's project, whose files are not ours."""
     if getattr(sys, "frozen", False):
-        return [sys.executable], os.path.abspath(os.sep)
+        return [sys.executable]
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [sys.executable, "-m", "ways"], package
+    code = f"import sys; sys.path.insert(0, {package!r}); from ways.entry import main; sys.exit(main())"
+    return [sys.executable, "-P", "-c", code]
 
 
 def resident_environment(roots: Roots, environ: Mapping[str, str] | None = None) -> dict[str, str]:

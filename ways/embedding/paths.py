@@ -92,6 +92,11 @@ def socket_path(roots: Roots, model: str) -> str:
     return os.path.join(resident_folder(roots), f"{model}.sock")
 
 
+def pipe_folder(roots: Roots, model: str) -> str:
+    """Where the record of one model's named pipe stands (Windows)."""
+    return os.path.join(resident_folder(roots), model)
+
+
 def serve_lock(roots: Roots, model: str) -> str:
     """Held by a resident for as long as it lives."""
     return os.path.join(resident_folder(roots), f"{model}.lock")

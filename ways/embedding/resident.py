@@ -40,9 +40,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--idle-minutes", type=float, default=10.0)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args(argv)
-    if os.name == "nt":
-        sys.stderr.write("ways way-embed: there is no resident embedder on Windows; hooks embed in process\n")
-        return FAILED
+    _detach()
     return run(core_roots.resolve(), options.model, max(0.0, options.idle_minutes) * 60, options.threads)
 
 
@@ -70,6 +68,8 @@ def _serve(roots: Roots, model: str, idle_seconds: float, threads: int, stamp: S
     if isinstance(engine, engines.EngineProblem):
         return _failed(roots, str(engine))
     engine.embed(["warm up"])
+    if sys.platform == "win32":
+        return _serve_pipe(roots, model, idle_seconds, stamp, Answerer(engine))
     path = paths.socket_path(roots, model)
     try:
         listener = local_socket.listen(path)
@@ -92,6 +92,33 @@ def _serve(roots: Roots, model: str, idle_seconds: float, threads: int, stamp: S
     if why == "the engine failed":
         return _failed(roots, why)
     return DONE
+
+
+if sys.platform == "win32":
+
+    def _serve_pipe(roots: Roots, model: str, idle_seconds: float, stamp: Stamp, answerer: Answerer) -> int:
+        from ways.embedding.pipe_serving import PipeServer
+
+        try:
+            server = PipeServer(paths.pipe_folder(roots, model), answerer, idle_seconds)
+            why = server.serve(lambda: program_stamp(roots, model) != stamp)
+            files.remove_if_there(paths.start_record(roots, model))
+        except OSError as error:
+            return _failed(roots, str(error))
+        return _failed(roots, why) if why == "the engine failed" else DONE
+
+
+def _detach() -> None:
+    """Leave the starter's folder (it may be unmounted or removed) and, where that is still to do, its
+    session (a Ctrl-C there is not meant for us)."""
+    os.chdir(os.sep)
+    if os.name == "nt":
+        return
+    if os.getpid() != os.getsid(0):
+        try:
+            os.setsid()
+        except PermissionError:  # we lead a process group: started by hand from a shell
+            return
 
 
 def program_stamp(roots: Roots, model: str) -> Stamp:

@@ -186,6 +186,7 @@ def test_case_h19_the_hooks_pipe_reaches_its_end_at_once(roots, corpus):
         names = {line.partition(b"=")[0] for line in Path(process, "environ").read_bytes().split(b"\0")}
         assert not names & {b"ANTHROPIC_API_KEY", b"_PYI_ARCHIVE_FILE", b"_MEIPASS2"}
         assert os.getsid(int(facts(roots)["pid"])) != os.getsid(0)
+        assert os.readlink(f"{process}/cwd") == "/"
 
 
 def test_racing_hooks_leave_exactly_one(roots, corpus):
@@ -230,6 +231,7 @@ def test_it_leaves_at_sigterm_and_a_new_one_may_start(roots, corpus):
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
     assert reason(client.score(roots, "en", corpus, ["x"])).endswith("one was started")
+    until(lambda: isinstance(client.status(roots, "en"), dict))
 
 
 def test_after_a_kill_the_next_start_takes_the_socket_over(roots, corpus):
