@@ -167,7 +167,7 @@ def plan_init(
     listed = chosen_targets(system, roots, answers)
     wanted: dict[str, object] = {
         "language": answers.language,
-        "disabled_domains": list(answers.without_domains),
+        "ways.disabled_domains": list(answers.without_domains),
         "install.secret_path_deny": answers.secret_path_deny,
     }
     changed = tuple((key, value) for key, value in wanted.items() if settings.get(key) != value)

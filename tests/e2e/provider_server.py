@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 import time
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ class ProviderServer:
     most_in_flight: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     released: threading.Event = field(default_factory=threading.Event)
+    tls: ssl.SSLContext | None = None
 
     def __enter__(self) -> ProviderServer:
         owner = self
@@ -76,6 +78,8 @@ class ProviderServer:
                 """A client that went away is what some tests are about."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -86,7 +90,7 @@ class ProviderServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def posts(self) -> list[Seen]:

@@ -33,7 +33,7 @@ def command(if_stale: bool, quiet: bool, verbose: bool, as_json: bool) -> None:
     """Embed the ways that changed and fit the calibration again."""
     roots = resolve()
     try:
-        report = _run(roots, if_stale, verbose and not quiet)
+        report = build(roots, if_stale, verbose and not quiet)
     except UserError as error:
         if not quiet:
             raise
@@ -44,7 +44,7 @@ def command(if_stale: bool, quiet: bool, verbose: bool, as_json: bool) -> None:
     click.echo(json.dumps(as_data(report), indent=2) if as_json else as_text(report, verbose))
 
 
-def _run(roots: Roots, if_stale: bool, show_progress: bool) -> Report:
+def build(roots: Roots, if_stale: bool = False, show_progress: bool = False) -> Report:
     """One build with the settings of this user and project. Raises UserError."""
     from ways.embedding import calibrate, corpus, models, sources
 

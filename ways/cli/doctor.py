@@ -170,7 +170,8 @@ def _hooks(target: str) -> Iterator[Finding]:
         player = Player(target, box.project, box.environment)
         ours = [handler for handler in player.handlers if is_ours(handler.command, handler.args)]
         if not ours:
-            yield Finding("hooks", FAULT, f"{target}/settings.json registers no hook of ways", "ways reconcile")
+            message = f"{target}/settings.json registers no hook of ways"
+            yield Finding("hooks", FAULT, message, "ways reconcile")
             return
         ran = 0
         for payload in Samples(box.project, os.path.join(box.folder, "none.jsonl")).all():

@@ -149,7 +149,9 @@ def shipped_domains() -> list[str]:
 
     folder = os.path.join(this_source().payload, "hooks", "ways")
     return sorted(
-        name for name in os.listdir(folder) if os.path.isdir(os.path.join(folder, name)) and name[0] not in "._"
+        name
+        for name in os.listdir(folder)
+        if os.path.isdir(os.path.join(folder, name)) and name[0] not in "._"
     )
 
 
@@ -161,20 +163,16 @@ def _save(path: str, answers: Answers) -> None:
         raise UserError(f"{path}: {error.strerror}", "", WRITE_FAILED) from error
 
 
-def _set_up(
-    roots: Roots, answers: Answers, quiet: bool, dry_run: bool, ask: bool, key_file: object
-) -> int:
+def _set_up(roots: Roots, answers: Answers, quiet: bool, dry_run: bool, ask: bool, key_file: object) -> int:
     from installer import questions
     from installer.stage import prepare
     from projection import preferences, report
-    from projection.reconcile import Options
     from projection.system import DryRunSystem, RealSystem
     from ways.settings.writer import set_values
 
     if not answers.targets:
         raise UserError("no config directory was chosen, so there is nothing to set up", "ways init", USAGE)
-    options = _options(preferences.options(roots), answers.secret_path_deny)
-    assert isinstance(options, Options)
+    options = preferences.with_secret_paths(preferences.options(roots), answers.secret_path_deny)
     dry = DryRunSystem()
     plan = setup.plan_init(
         dry, roots, lambda: prepare(dry, roots), options, answers, _present_settings(roots)
@@ -193,7 +191,7 @@ def _set_up(
     real = RealSystem()
 
     def write(values: Mapping[str, object]) -> None:
-        set_values(os.path.join(roots.config, "config.yaml"), values)
+        set_values(os.path.join(roots.config, "config.yaml"), values, state_root=roots.state)
 
     outcomes = setup.apply_init(real, roots, lambda: prepare(real, roots), options, plan, write)
     code = max((outcome.exit_code for outcome in outcomes), default=DONE)
@@ -208,22 +206,13 @@ def _set_up(
     return _finish(roots, code, quiet)
 
 
-def _options(options: object, deny: bool) -> object:
-    """The options of the run with the answer on secret paths, which is not written down yet."""
-    from dataclasses import replace
-
-    from projection.settings_slice import SECRET_PATHS
-
-    return replace(options, deny=SECRET_PATHS if deny else ())  # type: ignore[type-var]
-
-
 def _present_settings(roots: Roots) -> dict[str, object]:
     from ways.settings.load import load
 
     settings = load(roots)
     return {
         "language": settings.language,
-        "disabled_domains": list(settings.disabled_domains),
+        "ways.disabled_domains": list(settings.disabled_domains),
         "install.secret_path_deny": settings.install_secret_path_deny,
     }
 
@@ -256,12 +245,16 @@ def _store_key(roots: Roots, provider: str, key: str) -> None:
 
 def _finish(roots: Roots, code: int, quiet: bool) -> int:
     """Corpus, doctor, and what to do next."""
-    from ways.cli import doctor
-    from ways.cli.corpus import build_for_setup
+    from ways.cli import corpus, doctor
 
-    built = build_for_setup(roots, show_progress=not quiet and sys.stderr.isatty())
-    if not quiet:
-        click.echo(built)
+    try:
+        report = corpus.build(roots, show_progress=not quiet and sys.stderr.isatty())
+    except UserError as error:
+        # Without the engine patterns still work; doctor says below what is missing.
+        click.echo(f"No corpus was built: {error}", err=True)
+    else:
+        if not quiet:
+            click.echo(corpus.as_text(report, verbose=False))
     faults = 0
     for finding in doctor.examine(roots):
         if finding.state == doctor.FAULT:

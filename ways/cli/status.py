@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ways.catalogue.way import Catalogue
 from ways.core import roots as core_roots
 from ways.core.errors import UserError
 from ways.core.roots import Roots
@@ -59,7 +60,7 @@ def collect(roots: Roots) -> dict[str, Any]:
     catalogue = place.catalogue
     parts = {
         "program": Part(version(as_json=False)),
-        "ways": _ways(place.settings.enabled, len(catalogue.ways), len(catalogue.checks), len(catalogue.broken)),
+        "ways": _ways(place.settings.enabled, catalogue),
         "settings": _settings(place.settings.diagnostics),
         "engine": engine_state(roots),
         "corpus": corpus_state(roots),
@@ -82,11 +83,13 @@ def collect(roots: Roots) -> dict[str, Any]:
     }
 
 
-def _ways(enabled: bool, ways: int, checks: int, broken: int) -> Part:
-    summary = f"{ways} ways and {checks} checks" + ("" if enabled else ", switched off (setting ways.enabled)")
-    if broken:
-        return Part(summary, f"{summary}; {broken} files cannot be used", "ways author lint")
-    return Part(summary) if ways else Part(summary, "there are no ways", "ways reconcile")
+def _ways(enabled: bool, catalogue: Catalogue) -> Part:
+    summary = f"{len(catalogue.ways)} ways and {len(catalogue.checks)} checks"
+    if not enabled:
+        summary += ", switched off (setting ways.enabled)"
+    if catalogue.broken:
+        return Part(summary, f"{summary}; {len(catalogue.broken)} files cannot be used", "ways author lint")
+    return Part(summary) if catalogue.ways else Part(summary, "there are no ways", "ways reconcile")
 
 
 def _settings(diagnostics: Any) -> Part:
@@ -111,7 +114,7 @@ def corpus_state(roots: Roots) -> Part:
     from ways.embedding import manifest
 
     read = manifest.read(roots.cache)
-    if isinstance(read, manifest.Problem):
+    if not isinstance(read, manifest.Manifest):
         return Part("", f"no corpus: {read.reason}", "ways corpus")
     lines, faults = [], []
     for name, lane in read.lanes.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ways.core import files
+from ways.core import files, jsontext
 from ways.core.ids import is_session_id
 
 PRUNE_SECONDS = 30 * 86400
@@ -107,16 +107,9 @@ def _frontmatter_name(path: str) -> str:
 
 def _plugin_folders(target: str) -> list[tuple[str, str]]:
     """(agents folder, plugin name) of each installed plugin, from Claude Code's own record."""
-    import json
-
-    data = files.read_bytes_or_none(os.path.join(target, "plugins", "installed_plugins.json"), 1 << 20)
-    if data is None:
-        return []
-    try:
-        document = json.loads(data)
-    except ValueError:
-        return []
-    plugins = document.get("plugins") if isinstance(document, dict) else None
+    path = os.path.join(target, "plugins", "installed_plugins.json")
+    document = jsontext.object_or_empty(files.read_bytes_or_none(path, 1 << 20))
+    plugins = document.get("plugins")
     found: list[tuple[str, str]] = []
     for key, value in plugins.items() if isinstance(plugins, dict) else ():
         for install in value if isinstance(value, list) else [value]:

@@ -13,6 +13,7 @@ from ways.matching.types import COMMAND, FILE, NO_SIGNAL, PROMPT, TASK, Hit, Sco
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from ways.catalogue.way import Check, Way
     from ways.lanes.context import Context
@@ -64,6 +65,12 @@ def rules(context: Context, scopes: frozenset[str] | None = None) -> Rules:
     )
 
 
+def tuning(context: Context) -> Tuning:
+    """The numbers of matching, with those that the settings change."""
+    numbers: dict[str, Any] = dict(context.settings.matching)
+    return Tuning(**numbers)
+
+
 def is_eligible(context: Context, way: Way) -> bool:
     """Scope, switches and preconditions of one way for this agent."""
     return candidates.may_fire(way, rules(context))
@@ -96,7 +103,7 @@ def read(context: Context, surface: Surface, scopes: frozenset[str] | None = Non
     rescore = None
     if surface.alone and surface.alone != surface.semantic:
         rescore = lambda: _semantic(context, surface, surface.alone)[0]  # noqa: E731
-    verdict = match(surface.kind, hits, found, scores, Tuning(**context.settings.matching), rescore)
+    verdict = match(surface.kind, hits, found, scores, tuning(context), rescore)
     _log_not_fired(context, surface, verdict)
     return Reading(verdict, checks, scores, engine_missing)
 
@@ -146,6 +153,7 @@ def _semantic(context: Context, surface: Surface, semantic_text: str) -> tuple[S
         context.roots,
         localized=settings.language != "en",
         resident=settings.engine_resident,
+        idle_minutes=settings.engine_idle_minutes,
     )
     if answer.reasons and (context.session is None or context.session.first_time("no-signal")):
         context.note(f"no semantic signal: {'; '.join(answer.reasons)}")
@@ -252,7 +260,7 @@ def _check_probability(context: Context, reading: Reading, check: Check) -> floa
 
     known = [probability(check.corpus_id, lane) for _name, lane in reading.scores.lanes]
     best = max((p for p in known if p is not None), default=None)
-    gate = Tuning(**context.settings.matching).semantic_fire_probability
+    gate = tuning(context).semantic_fire_probability
     return best if best is not None and best >= gate else None
 
 

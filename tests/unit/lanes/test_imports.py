@@ -1,0 +1,133 @@
+"""What a hook may load: the list that keeps hooks quick (docs/architecture.md, The hook's path)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import pytest
+
+from ways.catalogue.build import SETTLE_NS
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAVY = {
+    "argparse",
+    "asyncio",
+    "click",
+    "concurrent.futures",
+    "contextlib",
+    "ctypes",
+    "dataclasses",
+    "email",
+    "enum",
+    "hashlib",
+    "httpx",
+    "importlib.metadata",
+    "inspect",
+    "json",
+    "logging",
+    "numpy",
+    "pathlib",
+    "platformdirs",
+    "portalocker",
+    "questionary",
+    "re",
+    "rich",
+    "ruamel",
+    "shutil",
+    "socket",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "tokenize",
+    "typing",
+    "urllib.parse",
+    "yaml",
+}
+# A hook that shows nothing. What it may load besides what Python itself has loaded at start.
+QUIET = {
+    "session-start": {"hook_event_name": "SessionStart", "source": "startup"},
+    "state": {"hook_event_name": "UserPromptSubmit", "prompt": "hello"},
+    "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": "hello"},
+    "command": {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "true"}},
+    "file": {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file_path": "/p/a"}},
+    "task": {"hook_event_name": "PreToolUse", "tool_name": "Task", "tool_input": {"prompt": "hello"}},
+    "subagent-start": {"hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "x"},
+    "post-tool": {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {}},
+    "queued": {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {}},
+    "stop": {"hook_event_name": "Stop", "last_assistant_message": "Done."},
+    "tasks-active": {"hook_event_name": "PreToolUse", "tool_name": "TaskCreate", "tool_input": {}},
+}
+PROBE = """
+import sys
+sys.path[:0] = [sys.argv[1], sys.argv[3]]
+before = set(sys.modules)
+sys.argv = ["ways", "hook", sys.argv[2]]
+from ways.entry import main
+code = main()
+loaded = sorted(set(sys.modules) - before)
+import json
+sys.stderr.write(json.dumps([code, loaded]))
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A home with one way, warm caches, no engine."""
+    home = tmp_path_factory.mktemp("home")
+    way = home / ".claude/hooks/ways/team/deploy"
+    way.mkdir(parents=True)
+    (way / "deploy.md").write_text("---\npattern: deploy\ndescription: Deploying\n---\nBODY\n")
+    (home / ".claude/hooks/ways/core.md").write_text("---\n---\nCORE\n")
+    # What changed a moment ago may change again within one tick: its cache is not trusted yet.
+    time.sleep(SETTLE_NS / 1e9 + 0.1)
+    return {
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "WAYS_SESSIONS_ROOT": str(home / "sessions"),
+        "WAYS_ENGINE_LIB": "/nonexistent/ways_native.so",
+    }
+
+
+def run(environment: dict[str, str], lane: str, payload: dict[str, object]) -> tuple[str, list[str]]:
+    document = {"session_id": f"s-{lane}", "transcript_path": "", "cwd": environment["HOME"], **payload}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", PROBE, str(ROOT), lane, sysconfig.get_paths()["purelib"]],
+        input=json.dumps(document),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    code, loaded = json.loads(done.stderr.splitlines()[-1])
+    assert code == 0
+    return done.stdout, loaded
+
+
+@pytest.mark.parametrize("lane", QUIET)
+def test_a_hook_that_shows_nothing_loads_nothing_heavy(environment: dict[str, str], lane: str) -> None:
+    run(environment, "state", QUIET["state"])
+    for _ in range(2):  # fill the caches, show core.md
+        run(environment, lane, QUIET[lane])
+    shown, loaded = run(environment, lane, QUIET[lane])
+    assert shown == ""
+    assert not [name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY]
+
+
+def test_a_hook_that_shows_a_way_loads_no_yaml(environment: dict[str, str]) -> None:
+    run(environment, "state", QUIET["state"])
+    run(environment, "prompt", QUIET["prompt"])
+    payload = {"hook_event_name": "UserPromptSubmit", "prompt": "deploy"}
+    shown, loaded = run(environment, "prompt", payload)
+    assert "BODY" in shown
+    heavy = [name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY]
+    assert not {"yaml", "dataclasses", "typing", "pathlib", "subprocess", "click", "numpy"} & set(heavy), (
+        heavy
+    )
