@@ -367,3 +367,21 @@ def test_a_main_agent_is_never_a_teammate(session: Session) -> None:
     assert sub.team() is None
     sub.make_teammate("  the\nblue \ud800 team ")
     assert sub.team() == "the blue � team"
+
+
+def test_a_reset_amid_writers_hurts_nobody(session: Session, roots: Roots) -> None:
+    code = (
+        "from ways.session.state import Session\n"
+        "import os, sys\n"
+        f"s = Session({roots.sessions!r}, 's-1')\n"
+        "agents = [s.agent('main'), s.agent('sub')]\n"
+        "for n in range(40):\n"
+        "    for agent in agents:\n"
+        "        agent.bump_epoch(); agent.record_fire('way/%d' % (n % 7), n, n); agent.record_check('way/x')\n"
+        "    s.record_response('x' * n); s.first_time('n%d' % n)\n"
+        "    if n % 10 == 0: s.reset('startup', n * 100.0 + os.getpid())\n"
+        "print('done')"
+    )
+    assert run_at_once(4, code) == ["done\n"] * 4
+    assert session.reset("clear", 5.0)
+    assert sorted(os.listdir(session.directory)) == ["locks", "reset.json"]

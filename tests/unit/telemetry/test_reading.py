@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -89,3 +90,26 @@ def test_unknown_fields_are_named() -> None:
         "colour"
     ]
     assert events.unknown_fields(event("nonsense", way="x")) == ["event", "ts", "way"]
+
+
+def logged() -> list[tuple[str, str, list[str]]]:
+    """(place, event, fields) of every call in the program that logs an event by a literal name."""
+    found = []
+    for path in sorted((Path(events.__file__).parents[1]).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = node.args[0].value
+            if called in {"log", "event"} and isinstance(name, str):
+                fields = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
+                found.append((f"{path.name}:{node.lineno}", name, fields))
+    return found
+
+
+def test_the_program_logs_only_registered_events_and_fields() -> None:
+    calls = logged()
+    assert {name for _place, name, _fields in calls} >= {"session_start", "way_nearmiss"}
+    for place, name, fields in calls:
+        assert name in events.BY_NAME, place
+        assert events.unknown_fields({"event": name, **dict.fromkeys(fields, "")}) == [], place
