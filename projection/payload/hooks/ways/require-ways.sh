@@ -5,7 +5,12 @@
 # text: $0 leads through links, and `..` would leave the target for the folder that they point to.
 find_ways() {
     case $0 in
-        */hooks/*) ways_program=${0%/hooks/*}/bin/ways ;;
+        */hooks/*)
+            # The hook knows by this for which config directory it was written.
+            WAYS_TARGET=${0%/hooks/*}
+            export WAYS_TARGET
+            ways_program=$WAYS_TARGET/bin/ways
+            ;;
         *) ways_program= ;;
     esac
     [ -f "$ways_program" ] && [ -x "$ways_program" ] && return 0
