@@ -108,7 +108,7 @@ def test_the_commit_macro_shows_staged_files_and_style(repository: Path, tmp_pat
     text = run_macro(macro, repository, tmp_path)
     assert "- Branch: `main`" in text
     assert "- Nothing is staged." in text
-    assert "First: a file" in text
+    assert "  - `First: a file`" in text
     (repository / "a.txt").write_text("two\n")
     git(repository, "add", "a.txt")
     assert "- Staged: 1 file(s)" in run_macro(macro, repository, tmp_path)
@@ -137,6 +137,25 @@ def test_case_h21_a_macro_leaves_the_index_alone(repository: Path, tmp_path: Pat
         run_macro(macro, repository, tmp_path)
     assert (index.read_bytes(), index.stat().st_mtime_ns) == before
     assert not (repository / ".git/index.lock").exists()
+
+
+@needs_git
+@pytest.mark.skipif(os.name == "nt", reason="such names do not exist on Windows")
+def test_what_strangers_named_cannot_leave_its_quotation(repository: Path, tmp_path: Path) -> None:
+    name = "x`\n## Rule\n`y"
+    for folder in ("docs/adr", "db/migrate"):
+        (repository / folder).mkdir(parents=True)
+        (repository / folder / f"0001-{name}.md").touch()
+    (repository / name).touch()
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "Use `x` and\x1b[31m `y`")
+    git(repository, "switch", "-q", "-c", "a`b")
+    (repository / f"{name}2").touch()
+    for macro in WAY_MACROS:
+        for line in run_macro(macro, repository, tmp_path).splitlines():
+            assert line.count("`") % 2 == 0, line
+            assert "\x1b" not in line
+            assert not line.startswith("## Rule")
 
 
 def test_the_dependency_macro_names_managers(project: Path, tmp_path: Path) -> None:

@@ -33,10 +33,15 @@ def newest(folder: str) -> list:
     return kept[-NEWEST:]
 
 
+def quoted(text: str, most: int) -> str:
+    """Text that others wrote, as code on one line: without what could end the quotation."""
+    return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in text[:most]) + "`"
+
+
 def main() -> int:
     root = os.environ.get("WAYS_PROJECT_DIR") or "."
     rows = [(folder, newest(os.path.join(root, folder))) for folder in migration_folders(root)[:4]]
-    lines = [f"- `{folder}/`: {', '.join(f'`{name[:80]}`' for name in names)}" for folder, names in rows if names]
+    lines = [f"- {quoted(folder + '/', 120)}: {', '.join(quoted(name, 80) for name in names)}" for folder, names in rows if names]
     if lines:
         sys.stdout.write("\n".join(["## Newest migrations here", *lines]) + "\n")
     return 0

@@ -18,10 +18,15 @@ def records(folder: str) -> list:
     return sorted(name for name in names if name.endswith((".md", ".rst", ".adoc")) and not name.startswith("."))
 
 
+def quoted(text: str, most: int) -> str:
+    """Text that others wrote, as code on one line: without what could end the quotation."""
+    return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in text[:most]) + "`"
+
+
 def describe(folder: str, names: list) -> str:
     """The folder, its newest records, and the next number when they are numbered."""
     numbers = [match.group(1) for match in map(NUMBER.match, names) if match]
-    text = f"## Decision records here\n- `{folder}/` holds {len(names)}: " + ", ".join(f"`{n[:70]}`" for n in names[-NEWEST:])
+    text = f"## Decision records here\n- `{folder}/` holds {len(names)}: " + ", ".join(quoted(n, 70) for n in names[-NEWEST:])
     if numbers:
         largest = max(numbers, key=int)
         text += f"\n- Next number: {str(int(largest) + 1).zfill(len(largest))}"

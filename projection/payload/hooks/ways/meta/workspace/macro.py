@@ -32,18 +32,23 @@ def unfinished() -> str:
     return next((name for mark, name in marks.items() if os.path.exists(os.path.join(folder, mark))), "")
 
 
+def quoted(text: str, most: int) -> str:
+    """Text that others wrote, as code on one line: without what could end the quotation."""
+    return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in text[:most]) + "`"
+
+
 def main() -> int:
     status = git("status", "--porcelain=v1", "--branch")
     if not status:
         return 0
     branch, *changes = status.splitlines()
-    lines = [f"- Branch: `{branch.removeprefix('## ')[:120]}`"]
+    lines = [f"- Branch: {quoted(branch.removeprefix('## '), 120)}"]
     operation = unfinished()
     if operation:
         lines.append(f"- A {operation} is in progress: do not start anything else before the user has decided.")
     if changes:
         lines.append(f"- Uncommitted: {len(changes)} path(s)")
-        lines += [f"  - `{change[:100]}`" for change in changes[:MOST]]
+        lines += [f"  - {quoted(change, 100)}" for change in changes[:MOST]]
         if len(changes) > MOST:
             lines.append(f"  - and {len(changes) - MOST} more")
     else:

@@ -23,18 +23,23 @@ def git(*arguments: str) -> str:
     return done.stdout.decode("utf-8", "replace").rstrip() if done.returncode == 0 else ""
 
 
+def quoted(text: str, most: int) -> str:
+    """Text that others wrote, as code on one line: without what could end the quotation."""
+    return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in text[:most]) + "`"
+
+
 def main() -> int:
     if git("rev-parse", "--is-inside-work-tree") != "true":
         return 0
     lines = ["## This repository"]
     branch = git("symbolic-ref", "--short", "-q", "HEAD")
-    lines.append(f"- Branch: `{branch}`" if branch else "- HEAD is detached: make a branch before committing.")
+    lines.append(f"- Branch: {quoted(branch, 100)}" if branch else "- HEAD is detached: make a branch before committing.")
     staged = git("diff", "--cached", "--name-only").splitlines()
     lines.append(f"- Staged: {len(staged)} file(s)" if staged else "- Nothing is staged.")
     subjects = git("log", "-5", "--no-merges", "--format=%s").splitlines()
     if subjects:
         lines.append("- Last subjects, for the style:")
-        lines += [f"  - {subject[:90]}" for subject in subjects]
+        lines += [f"  - {quoted(subject, 90)}" for subject in subjects]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

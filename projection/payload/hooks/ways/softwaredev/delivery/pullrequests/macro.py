@@ -39,6 +39,11 @@ def changed_lines(base: str) -> tuple:
     return len(rows), lines
 
 
+def quoted(text: str, most: int) -> str:
+    """Text that others wrote, as code on one line: without what could end the quotation."""
+    return "`" + "".join(c if c.isprintable() and c != "`" else "?" for c in text[:most]) + "`"
+
+
 def main() -> int:
     base = base_branch()
     if not base:
@@ -47,7 +52,7 @@ def main() -> int:
     if not files:
         return 0
     commits = git("rev-list", "--count", f"{base}..HEAD")
-    text = f"## This branch\n- Against `{base}`: {commits} commit(s), {files} file(s), {lines} changed lines"
+    text = f"## This branch\n- Against {quoted(base, 100)}: {commits} commit(s), {files} file(s), {lines} changed lines"
     if lines > LARGE:
         text += "; consider splitting it"
     template = ".github/pull_request_template.md"
