@@ -66,9 +66,9 @@ def claim(session: Session, folder: str, name: str) -> dict[str, Any] | None:
     return document
 
 
-def sweep(session: Session, folder: str, now: float) -> int:
-    """Remove files that were claimed an hour ago and left by a crash, and temporary files of that
-    age; how many went."""
+def sweep(session: Session, folder: str, now: float, unclaimed_after: float | None = None) -> int:
+    """Remove files that were claimed an hour ago and left by a crash, temporary files of that age and, when
+    `unclaimed_after` is given, files that nobody claimed for so many seconds; how many went."""
     gone = 0
     try:
         names = os.listdir(session.path(folder))[:MAX_FILES]
@@ -77,7 +77,9 @@ def sweep(session: Session, folder: str, now: float) -> int:
     for name in names:
         path = session.path(folder, name)
         try:
-            if now - _since(path, name, now) > SWEEP_SECONDS:
+            since = _since(path, name)
+            limit = unclaimed_after if since is None else SWEEP_SECONDS
+            if limit is not None and now - (since or os.lstat(path).st_mtime) > limit:
                 os.unlink(path)
                 gone += 1
         except OSError:
@@ -85,12 +87,10 @@ def sweep(session: Session, folder: str, now: float) -> int:
     return gone
 
 
-def _since(path: str, name: str, now: float) -> float:
-    """When the file was claimed or half-written (seconds); `now` for a file that just waits."""
+def _since(path: str, name: str) -> float | None:
+    """When the file was claimed or half-written (seconds); None for a file that just waits."""
     _, mark, rest = name.partition(_CLAIMED)
-    if mark:
-        nanoseconds = rest.split("-", 1)[0]
-        if nanoseconds.isdigit() and len(nanoseconds) <= 20:
-            return int(nanoseconds) / 1e9
-        return os.lstat(path).st_mtime
-    return os.lstat(path).st_mtime if files.TEMPORARY_MARK in name else now
+    nanoseconds = rest.split("-", 1)[0]
+    if mark and nanoseconds.isdigit() and len(nanoseconds) <= 20:
+        return int(nanoseconds) / 1e9
+    return os.lstat(path).st_mtime if mark or files.TEMPORARY_MARK in name else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ways.core import ids
+from ways.core import clock, ids
 from ways.session import handover
 
 TYPE_CHECKING = False
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ways.session.state import Session
 
 FOLDER = "held"
+# A tool call that was denied has no PostToolUse; no tool call takes a day.
+UNCLAIMED_SECONDS = 86400.0
 
 
 def hold(session: Session, tool_use_id: str, document: dict[str, Any]) -> bool:
@@ -20,6 +22,7 @@ def hold(session: Session, tool_use_id: str, document: dict[str, Any]) -> bool:
     if not ids.is_session_id(tool_use_id):
         return False
     handover.leave(session, FOLDER, tool_use_id, document)
+    sweep(session, clock.now())
     return True
 
 
@@ -31,5 +34,6 @@ def take(session: Session, tool_use_id: str) -> dict[str, Any] | None:
 
 
 def sweep(session: Session, now: float) -> int:
-    """Remove claimed leftovers of a crash that are older than an hour; how many went."""
-    return handover.sweep(session, FOLDER, now)
+    """Remove what a crash left claimed for an hour and what nobody took for a day; how many went.
+    `hold` does it too, so that the folder stays small."""
+    return handover.sweep(session, FOLDER, now, UNCLAIMED_SECONDS)

@@ -133,3 +133,16 @@ def test_held_context_is_delivered_once(session: Session) -> None:
         assert not held.hold(session, bad, {})
         assert held.take(session, bad) is None
     assert held.sweep(session, time.time()) == 0
+
+
+def test_what_a_denied_tool_call_left_goes_after_a_day(session: Session) -> None:
+    now = time.time()
+    for name, age in (("old", 90_000), ("new", 80_000)):
+        held.hold(session, name, {})
+        os.utime(session.path("held", f"{name}.json"), (now - age, now - age))
+    stash.write_stash(session, Stash())
+    (left,) = Path(session.path(stash.FOLDER)).iterdir()
+    os.utime(left, (now - 90_000, now - 90_000))
+    held.hold(session, "third", {})
+    assert sorted(os.listdir(session.path("held"))) == ["new.json", "third.json"]
+    assert stash.sweep(session, now) == 0, "a Task may wait for its permission as long as it likes"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.unit.session import rows
+from ways.matching.envelopes import ENVELOPES, is_envelope
 from ways.session import transcript
 from ways.session.backwards import MAX_LINE
 from ways.session.transcript import Queue, Transcript, locate, read
@@ -193,6 +194,13 @@ def test_case_h17_envelopes_and_foreign_origins_are_no_messages(tmp_path: Path) 
     )
     found = queued(path, rows.stamp(1), is_envelope=envelopes)
     assert found.messages == ("mine",) and found.mark == rows.stamp(15)
+
+
+@pytest.mark.parametrize("beginning", ENVELOPES)
+def test_case_h17_the_matchers_own_list_is_what_the_lane_passes(tmp_path: Path, beginning: str) -> None:
+    rows_ = (rows.enqueue(f" {beginning} x", 10), rows.enqueue(f"about {beginning}", 11))
+    found = queued(rows.write(tmp_path / "t.jsonl", *rows_), rows.stamp(1), is_envelope=is_envelope)
+    assert found.messages == (f"about {beginning}",)
 
 
 def test_rows_a_little_out_of_order_are_found(tmp_path: Path) -> None:
