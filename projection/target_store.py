@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from typing import Any
 
 from projection.system import System
 from projection.targets import Target, make_target, merged
 from ways.core.errors import REFUSED, UserError
 from ways.core.roots import Roots
+from ways.settings import writer
 
 KEY = "targets"
 FIELDS = ("path", "enabled", "observe", "config", "key")
@@ -58,27 +60,85 @@ def listed_targets(system: System, roots: Roots) -> tuple[Target, ...] | None:
 
 
 def save_targets(system: System, roots: Roots, targets: tuple[Target, ...]) -> None:
-    """Write the list down, changing nothing else in the file. Raises UserError, OSError."""
+    """Write the list down, changing nothing else in the file. A dry run does nothing.
+
+    Raises UserError when the file cannot be read or written.
+    """
+    if system.changes_disk:
+        path = config_file(roots)
+        writer.rewrite(path, lambda text: with_targets(text, targets, system, roots), roots.state)
+
+
+def with_targets(text: str, targets: tuple[Target, ...], system: System, roots: Roots) -> str:
+    """The text of a config.yaml with this list in it; the lines of other keys are not touched.
+
+    Raises UserError when the text is not what it should be.
+    """
     path = config_file(roots)
-    found = system.info(path, follow=True)
-    data = system.read_bytes(path) if found else b""
-    document = _document(data, path)
-    rows = document.get(KEY)
-    if not isinstance(rows, list):
-        rows = _empty_list()
-        document[KEY] = rows
-    _bring_in_line(rows, targets, system, roots)
+    document = _document(text.encode(), path)
+    wanted = _document(text.encode(), path)
+    _put_in(wanted, targets, system, roots)
+    if any(wanted[name] != document[name] for name in document if name != KEY):
+        what = f"{path}: {KEY} is shared with another key, which must not change"
+        raise UserError(what, f"edit {path} by hand", REFUSED)
+    start, end = _block(document, text)
+    lines = text.splitlines(keepends=True)
+    before, block, after = ("".join(part) for part in (lines[:start], lines[start:end], lines[end:]))
+    if before and not before.endswith("\n"):
+        before += "\n"
+    # The whole file is written anew only when the block means nothing by itself (an alias, flow style).
+    for attempt in (
+        lambda: before + _changed(block, targets, system, roots) + after,
+        lambda: _changed(text, targets, system, roots),
+    ):
+        new = _text_if_it_says(attempt, wanted, path)
+        if new is not None:
+            return new
+    raise UserError(f"{path}: {KEY} cannot be changed by itself", f"edit {path} by hand", REFUSED)
+
+
+def _text_if_it_says(attempt: Callable[[], str], wanted: Any, path: str) -> str | None:
+    """The text when it can be made and parses to just what is wanted."""
+    try:
+        new = attempt()
+        return new if _document(new.encode(), path) == wanted else None
+    except UserError:
+        return None
+
+
+def _block(document: Any, text: str) -> tuple[int, int]:
+    """The lines (from 0, end exclusive) of the `targets:` key in a block mapping; an empty range at the
+    end when there is none. Comments and blank lines before the next key belong to that key."""
+    lines = text.splitlines()
+    if KEY not in document:
+        return len(lines), len(lines)
+    start = document.lc.key(KEY)[0]
+    later = [document.lc.key(name)[0] for name in document if document.lc.key(name)[0] > start]
+    end = min(later, default=len(lines))
+    while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
+        end -= 1
+    return start, end
+
+
+def _changed(text: str, targets: tuple[Target, ...], system: System, roots: Roots) -> str:
+    """A text that holds (or gets) the list, through a round trip."""
+    document = _document(text.encode(), config_file(roots))
+    _put_in(document, targets, system, roots)
     stream = io.BytesIO()
-    _yaml(data).dump(document, stream)
-    text = stream.getvalue()
-    if b"\r\n" in data:
-        text = text.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-    if text == data:
-        return
-    system.make_folders(roots.config, 0o700)
-    # A config.yaml that is a link (into a dotfiles folder) stays one: its file is written.
-    real = system.real_path(path)
-    system.write_atomic(real, text, found.mode if found else 0o600, durable=True)
+    _yaml(text.encode()).dump(document, stream)
+    return stream.getvalue().decode()
+
+
+def _put_in(document: Any, targets: tuple[Target, ...], system: System, roots: Roots) -> None:
+    rows = document.get(KEY)
+    if not isinstance(rows, list) or not targets:
+        # (An emptied list would keep the comments of its entries, where they are no YAML any more.)
+        document[KEY] = _empty_list()
+    elif any(document[name] is rows for name in document if name != KEY):
+        # An alias of another key's list, which is not ours to change.
+        document[KEY] = _empty_list()
+        document[KEY].extend(rows)
+    _bring_in_line(document[KEY], targets, system, roots)
 
 
 def _row(system: System, roots: Roots, file: str, rows: list[Any], index: int) -> Target:

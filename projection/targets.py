@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from projection.system import RealSystem, System
 from ways.core.errors import REFUSED, UserError
 from ways.core.roots import Roots
+from ways.settings.target_file import target_key
 
 ACTIVE = "active"  # everything is in place
 PENDING = "pending"  # named, not yet applied
@@ -106,13 +105,6 @@ def _name_on_disk(system: System, parent: str, name: str) -> str:
         # A folder that may be entered but not listed: the spelling given is the best there is.
         return name
     return name
-
-
-def target_key(folder: str) -> str:
-    """A readable name of the folder with 8 hex digits of its path: `claude-1a2b3c4d`."""
-    words = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(folder)).strip("-").lower()[:40]
-    digest = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return f"{words or 'target'}-{digest}"
 
 
 def merged(targets: Iterable[Target]) -> tuple[Target, ...]:

@@ -35,7 +35,7 @@ def set_values(path: str, changes: Mapping[str, object], *, state_root: str, sco
             text = editing.set_value(text, place, value)
         return text
 
-    return _rewrite(path, change, state_root, scope)
+    return rewrite(path, change, state_root, scope)
 
 
 def unset(path: str, keys: Iterable[str], *, state_root: str, scope: str = USER) -> bool:
@@ -48,7 +48,7 @@ def unset(path: str, keys: Iterable[str], *, state_root: str, scope: str = USER)
             text = editing.unset_value(text, place)
         return text
 
-    return _rewrite(path, change, state_root, scope) if os.path.lexists(path) else False
+    return rewrite(path, change, state_root, scope) if os.path.lexists(path) else False
 
 
 def _placed(key: str, scope: str) -> tuple[str, registry.Setting, tuple[str, ...]]:
@@ -69,8 +69,12 @@ def _check(key: str, setting: registry.Setting, value: object) -> object:
         raise UserError(f"{key} {error}", f"ways settings help {key}", USAGE) from error
 
 
-def _rewrite(path: str, change: Callable[[str], str], state_root: str, scope: str) -> bool:
-    """Read, change, and replace the file under its lock; again when another program wrote meanwhile."""
+def rewrite(path: str, change: Callable[[str], str], state_root: str, scope: str = USER) -> bool:
+    """Read, change, and replace the file under its lock; again when another program wrote meanwhile.
+
+    `change` gets the text with `\\n` line ends. True when the file changed. Raises UserError as
+    set_values does.
+    """
     real = os.path.realpath(path)
     name = f"settings-{crc32(os.fsencode(real)):08x}.lock"
     try:
