@@ -26,12 +26,16 @@ def path_of(config_root: str, target: str, home: str, rows: object) -> str:
 
 def target_key(folder: str) -> str:
     """A readable name of a resolved folder with 8 hex digits of its path: `claude-1a2b3c4d`."""
-    import hashlib
+    try:
+        # hashlib loads OpenSSL, which costs more than the rest of the hook.
+        from _sha256 import sha256  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        from hashlib import sha256
 
     name = os.path.basename(folder)
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in name)
     word = "-".join(part for part in words.split("-") if part).lower()[:40]
-    digest = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    digest = sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return f"{word or 'target'}-{digest}"
 
 
