@@ -17,10 +17,8 @@ from projection.claude_settings.edits import Edits, Raw, Value
 from projection.claude_settings.ownership import Ownership, matcher_of
 from projection.claude_settings.recognise import Role
 from projection.claude_settings.report import Report, describe_hook
-from projection.claude_settings.slices import CORE_FIELDS, Group, Hook, HookFields, Json
+from projection.claude_settings.slices import CORE_FIELDS, MATCHES_EVERYTHING, Group, Hook, HookFields, Json
 from projection.claude_settings.text import Node, Number, Plain, plain
-
-_EVERYTHING = {None, "", "*"}
 
 
 @dataclass(eq=False)
@@ -323,8 +321,8 @@ def _clear(
 
 
 def same_matcher(one: str | None, other: str | None) -> bool:
-    """Equal, or both mean every occasion: no matcher, "" and "*" are the same to Claude Code."""
-    return one == other or (one in _EVERYTHING and other in _EVERYTHING)
+    """Equal, or both mean every occasion."""
+    return one == other or (one in MATCHES_EVERYTHING and other in MATCHES_EVERYTHING)
 
 
 def same(have: object, want: object) -> bool:

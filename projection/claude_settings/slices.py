@@ -14,6 +14,8 @@ Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 HookFields = Mapping[str, object]
 
 CORE_FIELDS = ("type", "command", "args")
+# No matcher, "" and "*" are the same to Claude Code.
+MATCHES_EVERYTHING = frozenset({None, "", "*"})
 OWNED_PERMISSIONS = ("allow", "deny")
 
 
@@ -114,7 +116,15 @@ def from_block(block: Mapping[str, Json]) -> Slice:
 
 
 def _groups(value: Json, place: str) -> tuple[Group, ...]:
-    return tuple(_group(group, f"{place}[{number}]") for number, group in enumerate(_list(value, place)))
+    groups = tuple(_group(group, f"{place}[{number}]") for number, group in enumerate(_list(value, place)))
+    seen = set()
+    for group in groups:
+        for hook in group.hooks:
+            entry = (None if group.matcher in MATCHES_EVERYTHING else group.matcher, hook.command, hook.args)
+            if entry in seen:
+                raise ValueError(f"settings block: {place} has {hook.command!r} twice for the same matcher")
+            seen.add(entry)
+    return groups
 
 
 def _group(value: Json, place: str) -> Group:

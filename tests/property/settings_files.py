@@ -101,8 +101,9 @@ def _block(picked: list[Any], allow: list[str], deny: list[str]) -> dict[str, An
     events: dict[str, Any] = {}
     seen = set()
     for event, matcher, adapters, timeout in picked:
-        fresh = [name for name in adapters if (event, name) not in seen]
-        seen.update((event, name) for name in fresh)
+        occasion = (event, matcher or "*")
+        fresh = [name for name in adapters if (occasion, name) not in seen]
+        seen.update((occasion, name) for name in fresh)
         if fresh:
             group: dict[str, Any] = {} if matcher is None else {"matcher": matcher}
             group["hooks"] = [hook(name, timeout=timeout) for name in fresh]

@@ -38,7 +38,7 @@ def plain(data: bytes | None) -> Any:
     return {} if data is None else text.plain(text.parse(data).root)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(files.files(), BLOCKS, BLOCKS)
 def test_idempotent_and_the_users_view_never_changes(data: bytes, first: Slice, second: Slice) -> None:
     """From any file, through two releases and a withdrawal, with the base and with the base lost."""
@@ -67,7 +67,7 @@ def _but_program_permissions(data: bytes | None) -> Any:
     return _without_empty(found)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(files.files(with_ours=False), BLOCKS, BLOCKS)
 def test_apply_then_withdraw_is_the_original_to_the_byte(data: bytes, first: Slice, second: Slice) -> None:
     one = run(data, first)
@@ -77,7 +77,7 @@ def test_apply_then_withdraw_is_the_original_to_the_byte(data: bytes, first: Sli
     assert back.base is None
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(files.files(with_ours=False), files.documents(with_ours=False), BLOCKS)
 def test_what_the_user_changes_in_between_is_kept(data: bytes, change: Any, ours: Slice) -> None:
     """A program writes the file anew with members of its own; withdrawing leaves just those."""
@@ -92,7 +92,7 @@ def test_what_the_user_changes_in_between_is_kept(data: bytes, change: Any, ours
     assert json.loads((withdrawn.after or b"").decode()) == original
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(files.files(with_ours=False), BLOCKS, BLOCKS)
 def test_two_writers_commute(data: bytes, mine: Slice, theirs: Slice) -> None:
     """A peer with a slice of its own: whatever the order, the same entries, and nobody writes again."""
@@ -144,7 +144,7 @@ def _without_empty(document: Any) -> Any:
     return found
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(files.files(), BLOCKS, BLOCKS, st.sampled_from(["none", "stale", "right"]))
 def test_no_input_loses_an_entry_that_we_did_not_write(
     data: bytes, ours: Slice, earlier: Slice, which: str
@@ -180,7 +180,7 @@ def _users(data: bytes | None) -> Counter[str]:
     return found
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(files.files(), files.bases(), BLOCKS)
 def test_any_base_at_all_is_survived(data: bytes, base: Base, ours: Slice) -> None:
     """A base of another file, of another time, or of nothing that ever was."""
@@ -195,20 +195,19 @@ def test_any_base_at_all_is_survived(data: bytes, base: Base, ours: Slice) -> No
         assert view(withdrawn.after, None) == view(merged.after, merged.base, using)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(files.files(), BLOCKS)
 def test_every_entry_of_ours_is_there_exactly_once(data: bytes, ours: Slice) -> None:
     merged = run(data, ours)
     document = json.loads((merged.after or b"{}").decode("utf-8-sig"))
     for event, group, hook in ours.entries():
         found = [
-            (entry["command"], theirs.get("matcher"))
+            entry
             for theirs in document["hooks"][event]
             for entry in theirs["hooks"]
-            if entry["command"] == hook.command
+            if entry["command"] == hook.command and (theirs.get("matcher") or "*") == (group.matcher or "*")
         ]
         assert len(found) == 1
-        assert found[0][1] == group.matcher or {found[0][1], group.matcher} <= {None, "", "*"}
     for name in slices.OWNED_PERMISSIONS:
         for entry in ours.permissions(name):
             assert entry in document["permissions"][name]

@@ -20,7 +20,7 @@ def nodes(node: Node) -> list[Node]:
     return [node, *(found for child in children for found in nodes(child))]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(files.files())
 def test_reading_agrees_with_the_standard_library_and_keeps_every_byte(data: bytes) -> None:
     document = text.parse(data)
@@ -70,7 +70,7 @@ def test_anything_is_read_exactly_when_strict_json_is(data: bytes) -> None:
     assert text.plain(text.parse(data).root) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(files.files(), st.data())
 def test_a_damaged_file_is_refused_or_read_like_the_standard_library(
     data: bytes, draw: st.DataObject
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_refused_or_read_like_the_standard_library(
     test_anything_is_read_exactly_when_strict_json_is.hypothesis.inner_test(data[:at] + how + data[at + 1 :])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(files.files(), st.data())
 def test_adding_to_a_container_and_removing_it_again_is_an_exact_inverse(
     data: bytes, draw: st.DataObject
@@ -104,7 +104,7 @@ def test_adding_to_a_container_and_removing_it_again_is_an_exact_inverse(
     assert changed.encode(back.apply()) == data
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(files.files(), st.data())
 def test_removing_children_leaves_the_others_as_they_are(data: bytes, draw: st.DataObject) -> None:
     document = text.parse(data)

@@ -15,7 +15,7 @@ import pytest
 from projection.claude_settings import backup
 from projection.claude_settings.apply import ATTEMPTS
 from projection.claude_settings.slices import EMPTY
-from projection.system import Crash, CrashingSystem, DryRunSystem, RealSystem
+from projection.system import Crash, CrashingSystem, DryRunSystem, KillingSystem, RealSystem
 from tests.unit.projection.claude_settings.helpers import Place, make_place
 from ways.core.errors import REFUSED, WRITE_FAILED, UserError
 
@@ -442,6 +442,30 @@ def test_a_crash_after_any_step_is_made_good_by_the_next_run(
                 assert not os.path.exists(place.settings), (phase, after)
             else:
                 assert place.read() == content.encode(), (phase, after)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a child made by fork")
+def test_a_kill_at_any_step_is_made_good_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    """SIGKILL: nothing is cleaned up, also not the temporary file that was being written."""
+    after, finished = 0, False
+    while not finished:
+        after += 1
+        place = make_place(str(tmp_path), str(after))
+        place.write(THEIRS)
+        child = os.fork()
+        if child == 0:
+            try:
+                place.apply(system=KillingSystem(after))
+            finally:
+                os._exit(0)
+        finished = not os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        assert place.json()["model"] == "opus"
+        place.apply()
+        assert b"check-prompt" in place.read()
+        place.withdraw()
+        assert place.read() == THEIRS.encode()
+        assert not [path for path in place.tree() if ".ways-tmp-" in path]
+    assert after > 10
 
 
 def test_a_crash_between_write_and_base_then_an_edit_still_knows_what_is_ours(place: Place) -> None:

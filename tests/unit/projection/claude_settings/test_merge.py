@@ -391,6 +391,7 @@ def test_the_base_survives_its_file_and_a_damaged_one_does_not_count() -> None:
         {"hooks": {"Stop": [one("x", args=[1])]}},
         {"hooks": {"Stop": [{**one("x"), "mark": "ways"}]}},
         {"hooks": {"Stop": [{**one("x"), "matcher": 1}]}},
+        {"hooks": {"Stop": [one("x"), one("x", "*")]}},
         {"permissions": {"ask": ["x"]}},
         {"permissions": {"allow": [1]}},
         {"permissions": {"allow": "x"}},
