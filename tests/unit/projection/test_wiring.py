@@ -1,0 +1,91 @@
+"""The shipped hooks block as it is rendered for one target."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import projection
+from projection.claude_settings.slices import from_block
+from projection.payload_manifest import PayloadManifest, compute
+from projection.system import RealSystem
+from projection.targets import make_target
+from projection.wants import App
+from projection.wiring import WINDOWS_ARGUMENTS, load_template, quoted, render
+from ways.core.errors import UserError
+
+PAYLOAD = os.path.join(os.path.dirname(projection.__file__), "payload")
+APP = App("/home/u/.local/share/agent-ways", "/app/content", PayloadManifest(()), "1")
+TARGET = make_target(RealSystem(), "/home/u/my claude", "/home/u")
+
+
+def template() -> dict[str, object]:
+    return load_template(APP, Path(PAYLOAD, "settings.json").read_bytes())
+
+
+def commands(platform: str) -> list[dict[str, object]]:
+    block = render(template(), TARGET, APP, platform)
+    from_block(block)  # what Claude Code would accept
+    return [hook for groups in block["hooks"].values() for group in groups for hook in group["hooks"]]
+
+
+def test_every_adapter_of_the_template_is_shipped_and_known_for_windows() -> None:
+    shipped = {file.path: file for file in compute(PAYLOAD).files}
+    for hook in commands("linux"):
+        adapter = shlex.split(str(hook["command"]))[0].split("/hooks/", 1)[1]
+        assert shipped[f"hooks/{adapter}"].executable
+        assert adapter in WINDOWS_ARGUMENTS
+
+
+def test_posix_commands_are_quoted_absolute_and_name_the_target() -> None:
+    found = commands("linux")
+    assert all(str(hook["command"]).startswith('"/home/u/my claude/hooks/') for hook in found)
+    assert all("args" not in hook for hook in found)
+
+
+def test_windows_commands_are_exec_form_of_the_apps_own_program() -> None:
+    found = commands("windows")
+    assert {os.path.basename(str(hook["command"])) for hook in found} == {"ways.exe"}
+    assert ["hook", "prompt"] in [hook["args"] for hook in found]
+    assert all(hook["args"] for hook in found)
+
+
+def test_timeouts_are_those_of_the_specification() -> None:
+    seconds = {
+        str(hook["command"]).rsplit("/", 1)[1].strip('"'): hook["timeout"] for hook in commands("linux")
+    }
+    assert seconds["check-prompt.sh"] == seconds["check-queued.sh"] == 15
+    assert seconds["check-file-pre.sh"] == seconds["check-state.sh"] == 10
+    assert seconds["init-project.sh"] == seconds["corpus-refresh.sh"] == 30
+    assert all(hook["timeout"] for hook in commands("windows"))
+
+
+@pytest.mark.parametrize("command", ["/usr/bin/evil", "{adapters}/x.sh"])
+def test_a_template_that_names_something_else_is_damaged(command: str) -> None:
+    block = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}
+    with pytest.raises(UserError, match="does not begin with"):
+        render(block, TARGET, APP, "linux")
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"hooks": []}'])
+def test_a_damaged_template_names_its_file(data: bytes) -> None:
+    with pytest.raises(UserError, match="is damaged"):
+        load_template(APP, data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=20))
+def test_case_s16_any_path_is_one_word_of_a_shell(path: str) -> None:
+    done = subprocess.run(["sh", "-c", f"printf %s {quoted(path)}"], capture_output=True, check=True)
+    assert done.stdout.decode() == path
+
+
+def test_the_template_is_json_with_hooks_only() -> None:
+    assert set(json.loads(Path(PAYLOAD, "settings.json").read_bytes())) == {"hooks"}
