@@ -37,7 +37,7 @@ print(",".join(sorted(outcome.blocked)))
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[Home]:
     with home(tmp_path) as user:
-        user.profile["timeout_ms"] = 1000
+        user.profile["timeout_ms"] = 8000
         user.configure()
         yield user
 
@@ -121,14 +121,16 @@ def test_a_killed_agent_is_replaced_by_the_next_prompt(user: Home) -> None:
 
 
 def test_a_frozen_agent_costs_one_prompt_and_is_replaced(user: Home) -> None:
-    user.profile["timeout_ms"] = 200
-    user.configure()
     user.judge()
     pid = user.pid()
     os.kill(pid, signal.SIGSTOP)
+    user.profile["timeout_ms"] = 200
+    user.configure()
     assert user.judge().blocked == frozenset()
     assert user.reasons() == ["deadline: no reply from the agent"]
     wait_for(lambda: not alive(pid))
+    user.profile["timeout_ms"] = 8000
+    user.configure()
     assert user.judge().blocked == {"code/beta"}
 
 

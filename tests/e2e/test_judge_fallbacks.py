@@ -35,7 +35,7 @@ def user(shared: Home) -> Iterator[Home]:
     server.endpoints = [{"supported_parameters": ["tools", "tool_choice"]}]
     server.seen.clear()
     shared.profile.clear()
-    shared.profile["timeout_ms"] = 1500
+    shared.profile["timeout_ms"] = 8000
     shared.configure()
     shared.store_key()
     for provider in ("anthropic", "openrouter"):
@@ -48,7 +48,7 @@ def user(shared: Home) -> Iterator[Home]:
 def own(tmp_path: Path) -> Iterator[Home]:
     """A home of the test's own, whose agent has not been started."""
     with home(tmp_path) as user:
-        user.profile["timeout_ms"] = 400
+        user.profile["timeout_ms"] = 8000
         user.configure()
         yield user
 
@@ -218,6 +218,8 @@ def test_a_check_that_takes_longer_than_the_prompt_may_wait(user: Home) -> None:
     assert failed_open(user, user.judge()) == "key_unverified: the check is still running"
     wait_for(lambda: keycheck.load(user.roots, "anthropic") is not None)
     user.server.check_delay = 0.0
+    user.profile["timeout_ms"] = 8000
+    user.configure()
     assert user.judge().blocked == {"code/beta"}
     assert len(user.server.gets) == 1
 

@@ -21,6 +21,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 @pytest.fixture(autouse=True)
 def fresh(user: Home) -> Iterator[None]:
     user.profile.clear()
+    user.profile["timeout_ms"] = 8000
     user.configure()
     user.server.seen.clear()
     Path(user.roots.events).unlink(missing_ok=True)

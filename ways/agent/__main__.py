@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from ways.agent import serve
@@ -10,6 +9,10 @@ from ways.agent import serve
 
 def main(arguments: list[str]) -> int:
     """Parse the command line and serve. Returns the exit code."""
+    if not arguments:
+        return serve.run()
+    import argparse
+
     parser = argparse.ArgumentParser(prog="ways agent serve")
     parser.add_argument("--idle-seconds", type=float, default=serve.IDLE_SECONDS)
     return serve.run(parser.parse_args(arguments).idle_seconds)

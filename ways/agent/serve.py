@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 
@@ -36,7 +35,9 @@ def run(idle_seconds: float = IDLE_SECONDS) -> int:
         return LOST
     agent_start.clear_attempt(resolved)
     os.chdir("/")
-    # What imports httpx comes after the socket listens, so that a hook waits for a bind and no more.
+    # asyncio and httpx come after the socket listens, so that a hook waits for a bind and no more.
+    import asyncio
+
     from ways.agent import life
 
     asyncio.run(life.serve(resolved, socket, listener, lock, idle_seconds))

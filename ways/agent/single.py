@@ -38,7 +38,13 @@ def acquire(roots: Roots, socket: str) -> locking.Lock | None:
             return None
         _end_holder(roots, socket)
         lock.timeout = 0.5
-        lock.acquire()
+        try:
+            lock.acquire()
+        except locking.LockTimeout:
+            # Another one that started at the same moment may have taken over first.
+            if healthy(socket):
+                return None
+            raise
     _sign(lock.path)
     return lock
 
