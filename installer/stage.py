@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from projection import payload_manifest
 from projection.payload_manifest import PayloadManifest, ShippedFile
+from projection.scraps import sweep
 from projection.system import FileInfo, System
 from projection.wants import App
 from ways import __version__
@@ -225,6 +226,7 @@ def stage(system: System, roots: Roots, version: Version) -> None:
     if system.kind(version.folder) is None:
         _stage_new(system, roots, version)
     else:
+        sweep(system, version.folder)
         _repair(system, version)
     carry_adapters(system, os.path.join(roots.app, CURRENT), version.folder, version.manifest)
     _switch(system, roots, version)

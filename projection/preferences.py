@@ -14,7 +14,7 @@ from ways.settings.load import load
 
 def options(roots: Roots, *, mode: str | None = None, force: bool = False) -> Options:
     """The options of a run: what the command line says, else what the settings say."""
-    settings = load(roots)
+    settings = load(roots, keep=False)  # a dry run must not even fill a cache
     plain = Options(
         mode=cast("Mode | None", mode),
         default_mode=cast("Mode", settings.install_mode),

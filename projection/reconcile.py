@@ -18,7 +18,7 @@ from projection.claude_settings.plan import SettingsPlan
 from projection.file_apply import Done, apply_additions, apply_removals, drop_empty, intended, put_aside
 from projection.file_plan import FilePlan, Ground, plan_files, real_places, shown
 from projection.records import Record
-from projection.scraps import sweep_state
+from projection.scraps import sweep
 from projection.settings_slice import SETTINGS, plan_target_settings
 from projection.system import System
 from projection.target_store import load_targets
@@ -310,9 +310,9 @@ def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
 
 def _sweep(system: System, roots: Roots, key: str) -> None:
     """Clear what a killed run left in the target's part of the state root."""
-    sweep_state(system, records.target_state(roots, key))
+    sweep(system, records.target_state(roots, key))
     for kind in (backups.FORCED, backups.EDITED):
-        sweep_state(system, os.path.join(roots.state, kind, key))
+        sweep(system, os.path.join(roots.state, kind, key))
 
 
 def _merge_settings(system: System, plan: TargetPlan) -> tuple[str, ...]:

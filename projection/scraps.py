@@ -18,8 +18,8 @@ def is_scrap(name: str) -> bool:
     return found is not None and not _other_process_runs(int(found[1]))
 
 
-def sweep_state(system: System, folder: str) -> None:
-    """Remove the scraps in a folder of the state root and all below it. Raises OSError.
+def sweep(system: System, folder: str) -> None:
+    """Remove the scraps in a folder of ours (state root or app) and all below it. Raises OSError.
 
     A scrap of a move between volumes is a partial copy: the original is still where it was.
     """
@@ -31,7 +31,7 @@ def sweep_state(system: System, folder: str) -> None:
         if is_scrap(name):
             system.remove_tree(path) if kind == "folder" else system.remove(path)
         elif kind == "folder":
-            sweep_state(system, path)
+            sweep(system, path)
 
 
 def _other_process_runs(pid: int) -> bool:

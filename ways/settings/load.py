@@ -109,21 +109,24 @@ def project_file(project: str) -> str:
     return os.path.join(project, ".claude", "ways.yaml")
 
 
-def load(roots: Roots, project: str | None = None, target: str | None = None) -> Settings:
+def load(
+    roots: Roots, project: str | None = None, target: str | None = None, *, keep: bool = True
+) -> Settings:
     """The settings that hold in this project for this target (a Claude Code config directory), each layer
-    over the one before: user, target, project."""
+    over the one before: user, target, project. With `keep` off no parse is put into the cache, for a
+    command that must write nothing (a dry run)."""
     layers = []
-    user = layer_of(roots, user_file(roots), USER)
+    user = layer_of(roots, user_file(roots), USER, keep=keep)
     if user is not None:
         layers.append(user)
     if target:
         named = user.values.get("targets") if user is not None else None
         path = target_file.path_of(roots.config, target, roots.home, named)
-        below = layer_of(roots, path, TARGET) if path else None
+        below = layer_of(roots, path, TARGET, keep=keep) if path else None
         if below is not None:
             layers.append(below)
     if project:
-        top = layer_of(roots, project_file(project), PROJECT)
+        top = layer_of(roots, project_file(project), PROJECT, keep=keep)
         if top is not None:
             layers.append(top)
     return combine(layers) if layers else Settings()
@@ -156,8 +159,9 @@ def combine(layers: list[Layer]) -> Settings:
     return Settings(refire_presets=presets, diagnostics=diagnostics, **fields)  # type: ignore[arg-type]
 
 
-def layer_of(roots: Roots, path: str, scope: str) -> Layer | None:
-    """One file's settings, from the cache while the file is unchanged; None when there is no file."""
+def layer_of(roots: Roots, path: str, scope: str, *, keep: bool = True) -> Layer | None:
+    """One file's settings, from the cache while the file is unchanged; None when there is no file.
+    With `keep` off the cache is read only."""
     try:
         info = os.stat(path)
     except (OSError, ValueError):
@@ -168,10 +172,11 @@ def layer_of(roots: Roots, path: str, scope: str) -> Layer | None:
     key = [CACHE_VERSION, path, scope, *identity]
     cache = _cache_path(roots, path, scope)
     cached = _from_cache(cache, key, path)
-    return cached if cached is not None else _parse(roots, path, scope, key, cache)
+    return cached if cached is not None else _parse(roots, path, scope, key, cache if keep else "")
 
 
 def _parse(roots: Roots, path: str, scope: str, key: list[object], cache: str) -> Layer:
+    """Parse a file and keep the parse in the file `cache` ("": nowhere)."""
     from ways.settings import parsing
 
     try:
@@ -181,7 +186,7 @@ def _parse(roots: Roots, path: str, scope: str, key: list[object], cache: str) -
         return Layer({}, (fault,))
     layer = parsing.parse(data, path, scope)
     changed = key[4]
-    if isinstance(changed, int) and 0 <= clock.now_ns() - changed < _SETTLED_NS:
+    if not cache or (isinstance(changed, int) and 0 <= clock.now_ns() - changed < _SETTLED_NS):
         return layer
     stored = {
         "key": key,
