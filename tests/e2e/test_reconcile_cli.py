@@ -39,8 +39,7 @@ def test_the_installed_program_finds_everything_as_it_should_be(home: ScratchHom
         [program, "reconcile"], env=environ, capture_output=True, text=True, check=False, cwd="/"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "Nothing to do: the target is as it should be.
-"
+    assert done.stdout == "Nothing to do: the target is as it should be.\n"
     assert tree(home.path) == before
 
 
