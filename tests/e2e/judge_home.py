@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -16,9 +17,9 @@ from pathlib import Path
 import yaml
 
 from tests.e2e.provider_server import KEY, ProviderServer
-from ways.core import files, roots
+from ways.core import roots
 from ways.core.roots import Roots
-from ways.gate import client, link, paths
+from ways.gate import client, link
 from ways.gate.fallback import Fallback
 from ways.gate.types import GateHit, GateOutcome, GateRequest
 from ways.telemetry import log, reading
@@ -78,14 +79,27 @@ class Home:
         except Fallback:
             return 0
 
+    def agents(self) -> list[int]:
+        """All living agents of this home, by the socket in their environment."""
+        wanted = f"WAYS_AGENT_SOCK={self.socket}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or not alive(int(entry.name)):
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"ways.agent" in words and wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
     def stop_agent(self) -> None:
-        """End the agent, whatever state it is in."""
-        recorded = files.read_bytes_or_none(paths.serve_lock(self.socket)) or b"0"
-        pid = int((recorded.split() or [b"0"])[0])
-        if pid > 1 and alive(pid):
-            os.kill(pid, signal.SIGCONT)
-            os.kill(pid, signal.SIGKILL)
-            wait_for(lambda: not alive(pid))
+        """End every agent of this home, whatever state it is in, those just starting included."""
+        for pid in self.agents():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not self.agents())
 
 
 def alive(pid: int) -> bool:

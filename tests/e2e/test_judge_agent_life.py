@@ -72,31 +72,15 @@ def test_racing_hooks_leave_exactly_one_agent(user: Home) -> None:
     ]
     outputs = [hook.communicate()[0] for hook in hooks]
     assert outputs == ["code/beta\n"] * 8
-    assert agents(user) == [user.pid()]
+    assert user.agents() == [user.pid()]
     assert user.reasons() == []
-
-
-def agents(user: Home) -> list[int]:
-    """All living agents of this home, by the socket in their environment."""
-    wanted = f"WAYS_AGENT_SOCK={user.socket}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or not alive(int(entry.name)):
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes().split(b"\0")
-            if b"ways.agent" in command and wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_a_second_agent_leaves_at_once(user: Home) -> None:
     user.judge()
     second = start_agent()
     assert second.wait(20) == 0
-    assert agents(user) == [user.pid()]
+    assert user.agents() == [user.pid()]
 
 
 def test_the_socket_and_its_folder_are_the_users_alone(user: Home) -> None:
@@ -149,7 +133,7 @@ def test_a_removed_socket_is_made_again(user: Home) -> None:
     pid = user.pid()
     os.unlink(user.socket)
     assert user.judge().blocked == {"code/beta"}
-    wait_for(lambda: agents(user) == [user.pid()])
+    wait_for(lambda: user.agents() == [user.pid()])
     assert user.pid() != pid
 
 
@@ -167,7 +151,7 @@ def recovers(user: Home) -> None:
     assert user.reasons()[-1].startswith("agent_untrusted: ")
     wait_for(lambda: user.pid() > 0)
     assert user.judge().blocked == {"code/beta"}
-    wait_for(lambda: agents(user) == [user.pid()])
+    wait_for(lambda: user.agents() == [user.pid()])
 
 
 def test_a_socket_replaced_by_an_empty_folder(user: Home) -> None:
@@ -416,7 +400,7 @@ def test_a_start_is_waited_for_by_hooks_that_did_not_start_it(user: Home) -> Non
     finally:
         lock.release()
         starter.join()
-    assert agents(user) == found
+    assert user.agents() == found
 
 
 def test_the_runtime_folder_is_used_when_it_is_the_users_alone(
