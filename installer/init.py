@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from projection.reconcile import Options, Outcome, TargetPlan, apply_target, plan_targets, run_lock
+from projection.reconcile import Options, Outcome, TargetPlan, apply_plans, plan_targets, run_lock
 from projection.report import plan_lines
 from projection.system import System
 from projection.target_store import listed_targets, save_targets
@@ -191,4 +191,4 @@ def apply_init(
             set_values(dict(plan.settings))
         save_targets(system, roots, plan.listed)
         plans = plan_targets(system, roots, app, options, plan.listed)
-        return [apply_target(system, roots, target) for target in plans]
+        return apply_plans(system, roots, app, options, plans)

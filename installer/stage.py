@@ -109,13 +109,16 @@ class Version:
 def prepare(system: System, roots: Roots) -> App:
     """The app that targets are projected from; a source install is staged first.
 
-    Call it under the run lock. Raises UserError when there is no app to project, OSError when staging
-    fails.
+    Call it under the run lock. Raises UserError when there is no app to project or it cannot be staged.
     """
     if getattr(sys, "frozen", False):
         return installed_app(system, roots)
-    version = plan_version(this_source(), roots)
-    stage(system, roots, version)
+    try:
+        version = plan_version(this_source(), roots)
+        stage(system, roots, version)
+    except OSError as error:
+        what = f"{error.filename or roots.app}: {error.strerror or error}"
+        raise UserError(what, "ways reconcile", WRITE_FAILED) from error
     return App(roots.app, version.folder, version.manifest, version.name)
 
 

@@ -102,6 +102,19 @@ def drop_empty(system: System, plan: FilePlan) -> None:
             system.rmdir(folder)
 
 
+def verify(ground: Ground, entries: dict[str, Entry]) -> None:
+    """Look whether everything is there as it was made (case s08). Raises UserError (exit 5), OSError."""
+    system = ground.system
+    for inside, entry in entries.items():
+        path = ground.at(inside)
+        if entry.kind in LINKS:
+            good = system.kind(path) in {"link", "junction"} and system.exists(path)
+        else:
+            good = owns_file(system, path, entry)
+        if not good:
+            raise UserError(f"{path} is not there as it was written", "ways reconcile", WRITE_FAILED)
+
+
 def _force_aside(site: _Site, conflict: Conflict) -> None:
     if site.system.info(conflict.path) is not None:
         folder = site.aside_folder(backups.FORCED)

@@ -14,9 +14,17 @@ from dataclasses import dataclass, field
 from projection.manifest import projected_roots
 from projection.records import LINKS, Entry, Record
 from projection.scraps import is_scrap
-from projection.system import FileInfo, System
+from projection.system import FileInfo, Kind, System
 from projection.targets import Target, is_inside
 from projection.wants import App, Want
+
+_KINDS: dict[Kind, str] = {
+    "file": "a file",
+    "folder": "a folder",
+    "link": "a link elsewhere",
+    "junction": "a junction elsewhere",
+    "other": "a thing",
+}
 
 LINKED = "linked"  # as it should be
 LINK_IT = "link"  # new
@@ -227,7 +235,7 @@ def _plan_single(ground: Ground, plan: FilePlan, want: Want) -> None:
         _place(plan, Placement(fresh, path, want.path, (want,), None))
     elif there.kind in {"link", "junction"}:
         if not is_our_link(ground, want.path):
-            _refuse_single(ground, plan, want, fresh, "is a link of yours to another place")
+            _refuse_single(ground, plan, want, fresh, f"is {_KINDS[there.kind]} of yours")
         elif want.kind in LINKS and _points_right(ground, path, want):
             _keep(plan, want, LINKED)
         else:
@@ -238,7 +246,7 @@ def _plan_single(ground: Ground, plan: FilePlan, want: Want) -> None:
     elif there.kind == "folder" and want.kind in LINKS and not want.sha256:
         _plan_link_over_copies(ground, plan, want, there)
     else:
-        _refuse_single(ground, plan, want, fresh, f"is a {there.kind} of yours")
+        _refuse_single(ground, plan, want, fresh, f"is {_KINDS[there.kind]} of yours")
 
 
 def _plan_over_file(ground: Ground, plan: FilePlan, want: Want, there: FileInfo, fresh: str) -> None:
@@ -296,7 +304,7 @@ def _plan_folder_of_copies(ground: Ground, plan: FilePlan, root: str, wants: tup
     elif there.kind == "folder" and _made_by_us(ground, root):
         _plan_copies(ground, plan, root, wants)
     else:
-        why = "is a link of yours to another place" if there.kind == "link" else f"is a {there.kind} of yours"
+        why = f"is {_KINDS[there.kind]} of yours"
         if _conflict(ground, plan, Conflict(path, root, why)):
             plan.folders.append(path)
             _plan_copies(ground, plan, root, wants)

@@ -15,7 +15,15 @@ from dataclasses import dataclass, field, replace
 
 from projection import backups, records
 from projection.claude_settings.plan import SettingsPlan
-from projection.file_apply import Done, apply_additions, apply_removals, drop_empty, intended, put_aside
+from projection.file_apply import (
+    Done,
+    apply_additions,
+    apply_removals,
+    drop_empty,
+    intended,
+    put_aside,
+    verify,
+)
 from projection.file_plan import FilePlan, Ground, plan_files, real_places, shown
 from projection.records import Record
 from projection.scraps import sweep
@@ -34,6 +42,7 @@ from projection.targets import (
     placement_fault,
 )
 from projection.wants import App, Mode, wanted
+from ways.core import debuglog
 from ways.core.environment import platform_name
 from ways.core.errors import DONE, REFUSED, WRITE_FAILED, WRONG, UserError
 from ways.core.locking import Lock, LockTimeout
@@ -111,8 +120,27 @@ def reconcile(system: System, roots: Roots, prepare: Callable[[], App], options:
     Raises UserError when the lock, the app or the list of targets is not to be had.
     """
     with run_lock(system, roots):
-        plans = plan_targets(system, roots, prepare(), options, load_targets(system, roots))
-        return [apply_target(system, roots, plan) for plan in plans]
+        app = prepare()
+        plans = plan_targets(system, roots, app, options, load_targets(system, roots))
+        return apply_plans(system, roots, app, options, plans)
+
+
+def apply_plans(
+    system: System, roots: Roots, app: App, options: Options, plans: list[TargetPlan]
+) -> list[Outcome]:
+    """Apply the plans of one run in turn. A target is looked at once more when one before it changed
+    something: two targets may share a folder through a link of the user's."""
+    outcomes: list[Outcome] = []
+    for plan in plans:
+        if any(outcome.changed for outcome in outcomes) and not plan.refused:
+            listed = [other.target for other in plans]
+            plan = _of(plan.target, plan_targets(system, roots, app, options, listed))
+        outcomes.append(apply_target(system, roots, plan))
+    return outcomes
+
+
+def _of(target: Target, plans: Iterable[TargetPlan]) -> TargetPlan:
+    return next(plan for plan in plans if plan.target.key == target.key)
 
 
 def plan_targets(
@@ -180,8 +208,11 @@ def run_lock(system: System, roots: Roots) -> Iterator[None]:
     try:
         lock.acquire()
     except LockTimeout as error:
-        why = f"another ways run has not finished: {error}"
-        raise UserError(why, "ways reconcile", WRITE_FAILED) from error
+        if error.held:
+            why = f"another ways run has not finished: {error}"
+            raise UserError(why, "ways reconcile", WRITE_FAILED) from error
+        # A file system that cannot lock (case u10): a run that never happens helps nobody.
+        debuglog.note(roots.state, "reconcile", f"goes on without a lock: {error}")
     try:
         yield
     finally:
@@ -211,6 +242,10 @@ def _plan_target(scene: Scene, target: Target) -> TargetPlan:
         return replace(blank, error=_explain(error))
     refusals = [f"{shown(ground, conflict.path)} {conflict.why}" for conflict in files.conflicts]
     fault = ""
+    never_served = not target.enabled and target.key not in scene.known
+    if settings.refusal is not None and never_served and not files.changes:
+        # A file that we cannot read in a folder that we never touched: there is nothing to withdraw.
+        return replace(blank, files=files)
     if settings.refusal is not None:
         if settings.refusal.exit_code == REFUSED:
             refusals.append(settings.refusal.message)
@@ -299,6 +334,7 @@ def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
             drop_empty(system, plan.files)
         # The record goes first: with it, what is put back would count as an edited copy of ours.
         _record(system, roots, plan, done)
+        verify(plan.ground, done.entries if plan.target.enabled else {})
         restored += [_put_back(system, roots, row) for row in plan.restores]
     except OSError as error:
         return Outcome(plan, PARTIAL, plan.changes, _notes(done), _explain(error), WRITE_FAILED)

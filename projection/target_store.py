@@ -44,9 +44,12 @@ def default_target(system: System, roots: Roots) -> Target:
 def listed_targets(system: System, roots: Roots) -> tuple[Target, ...] | None:
     """The targets of the list, None when there is no `targets:` key."""
     path = config_file(roots)
-    if not system.exists(path):
-        return None
-    data = system.read_bytes(path)
+    try:
+        if not system.exists(path):
+            return None
+        data = system.read_bytes(path)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}", "ways settings lint", REFUSED) from error
     # Loading the round-trip library costs more than the rest of a run that has nothing to do.
     if KEY.encode() not in data:
         return None

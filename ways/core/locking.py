@@ -19,12 +19,14 @@ POLL_SECONDS = 0.004
 
 
 class LockTimeout(Exception):
-    """The lock was not had in time, or the file system cannot lock. Carries the path and why."""
+    """The lock was not had in time (`held`: by another process), or the file system cannot lock.
+    Carries the path and why."""
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, held: bool = False) -> None:
         super().__init__(f"{path}: {why}")
         self.path = path
         self.why = why
+        self.held = held
 
 
 def _try_lock(descriptor: int) -> bool:
@@ -89,7 +91,7 @@ class Lock:
         try:
             while not _try_lock(descriptor):
                 if time.monotonic() >= deadline:
-                    raise LockTimeout(self.path, f"held by another process for {self.timeout:g} s")
+                    raise LockTimeout(self.path, f"held by another process for {self.timeout:g} s", held=True)
                 time.sleep(POLL_SECONDS)
         except OSError as error:
             os.close(descriptor)

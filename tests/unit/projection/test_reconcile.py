@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from projection import records
-from projection.targets import ACTIVE, REFUSED_STATE, WITHDRAWN
+from projection.reconcile import run_lock
+from projection.system import RealSystem
+from projection.targets import ACTIVE, PARTIAL, REFUSED_STATE, WITHDRAWN
 from tests.unit.projection.world import World, times, tree
 from ways.core.errors import DONE, REFUSED, WRITE_FAILED, UserError
 
@@ -82,7 +85,7 @@ def test_case_s15_withdrawing_restores_the_original_tree(
     outcomes = world.withdraw()
     assert [outcome.state for outcome in outcomes] == [WITHDRAWN]
     assert tree(world.target()) == before
-    assert records.load_all(_real(), world.roots) == {}
+    assert records.load_all(RealSystem(), world.roots) == {}
 
 
 def test_a_target_that_we_made_goes_with_us(world: World) -> None:
@@ -428,7 +431,100 @@ def test_withdrawal_that_is_refused_for_one_target_touches_none(world: World) ->
     assert tree(world.home, "locks") == {p: w for p, w in before.items() if "locks" not in p}
 
 
-def _real() -> Any:
-    from projection.system import RealSystem
+def test_two_fresh_targets_that_share_a_folder_are_both_served(world: World) -> None:
+    world.list_targets("~/a", "~/b")
+    (world.home / "shared").mkdir()
+    for name in ("a", "b"):
+        (world.home / name).mkdir()
+        (world.home / name / "skills").symlink_to(world.home / "shared")
+    assert codes(world.reconcile()) == [DONE, DONE]
+    assert [outcome.changed for outcome in world.reconcile()] == [False, False]
+    world.withdraw()
+    assert os.listdir(world.home / "shared") == []
 
-    return RealSystem()
+
+def test_a_disabled_target_that_was_never_served_is_left_alone(world: World) -> None:
+    world.list_targets({"path": "~/a", "enabled": False})
+    world.write("a/settings.json", "{ broken")
+    before = tree(world.home / "a")
+    [outcome] = world.reconcile()
+    assert (outcome.exit_code, outcome.state) == (DONE, WITHDRAWN)
+    assert tree(world.home / "a") == before
+
+
+def test_a_fifo_at_our_place_is_named_and_never_opened(world: World) -> None:
+    (world.home / ".claude/agents").mkdir(parents=True)
+    os.mkfifo(world.target() / "agents/reviewer.md")
+    [outcome] = world.reconcile()
+    assert outcome.exit_code == REFUSED
+    assert "reviewer.md is a thing of yours" in outcome.plan.refusals[0]
+
+
+class FullDisk(RealSystem):
+    """A disk on which writing below one folder fails after so many steps."""
+
+    def __init__(self, folder: Path, after: int) -> None:
+        super().__init__()
+        self._folder, self._after = str(folder), after
+
+    def _done(self, verb: str, path: str, source: str = "") -> None:
+        super()._done(verb, path, source)
+        if path.startswith(self._folder):
+            self._after -= 1
+            if self._after <= 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("after", [1, 2, 4, 7, 9])
+def test_a_failed_write_is_told_the_others_go_on_and_the_next_run_mends_it(
+    world: World, mode: str, after: int
+) -> None:
+    world.list_targets("~/a", "~/b")
+    world.write("a/settings.json", '{"model": "a"}')
+    first, second = world.reconcile(FullDisk(world.home / "a", after), mode=mode)
+    assert (first.exit_code, first.state) == (WRITE_FAILED, PARTIAL)
+    assert "No space left" in first.error
+    assert second.exit_code == DONE
+    assert world.unresolved("a") == []
+    assert [plan.ground.record.phase for plan in world.plans()] == ["applying", "done"]
+    assert codes(world.reconcile(mode=mode)) == [DONE, DONE]
+    assert world.unresolved("a") == []
+    world.withdraw()
+    assert os.listdir(world.home / "a") == ["settings.json"]
+
+
+def test_case_s08_a_write_that_left_nothing_is_not_called_done(world: World) -> None:
+    class Forgetful(RealSystem):
+        def symlink(self, target: str, path: str, folder: bool = False) -> None:
+            if not path.endswith("skills/ways"):
+                super().symlink(target, path, folder)
+
+    [outcome] = world.reconcile(Forgetful())
+    assert outcome.exit_code == WRITE_FAILED
+    assert "skills/ways is not there as it was written" in outcome.error
+
+
+def test_case_u10_a_file_system_without_locks_does_not_stop_a_run(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", cannot)
+    with run_lock(RealSystem(), world.roots):
+        pass
+    assert "goes on without a lock" in (Path(world.roots.state) / "debug.log").read_text()
+
+
+def test_a_lock_that_another_run_holds_is_waited_for_and_then_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projection.reconcile.LOCK_SECONDS", 0.05)
+    with (
+        run_lock(RealSystem(), world.roots),
+        pytest.raises(UserError, match="another ways run") as caught,
+        run_lock(RealSystem(), world.roots),
+    ):
+        pass
+    assert caught.value.exit_code == WRITE_FAILED

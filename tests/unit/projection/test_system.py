@@ -186,3 +186,32 @@ def test_steps_print_as_plan_lines() -> None:
     assert Step("make folder", "/a").line() == "make folder /a"
     assert Step("link", "/a", "/b").line() == "link /a -> /b"
     assert Step("copy", "/a", "/b").line() == "copy /a from /b"
+
+
+@pytest.mark.parametrize("in_one_step", [True, False])
+def test_exchange_swaps_a_link_and_a_folder(
+    tmp_path: Path, in_one_step: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_one_step:
+        monkeypatch.setattr("projection.exchange._in_one_step", lambda first, second: False)
+    for system in (DryRunSystem(), RealSystem()):
+        if system.changes_disk:
+            (tmp_path / "folder").mkdir()
+            (tmp_path / "folder/f").write_text("x")
+            (tmp_path / "link").symlink_to("folder")
+        else:
+            system.mkdir(str(tmp_path / "folder"))
+            system.write_atomic(str(tmp_path / "folder/f"), b"x")
+            system.symlink("folder", str(tmp_path / "link"))
+        system.exchange(str(tmp_path / "link"), str(tmp_path / "folder"))
+        assert system.kind(str(tmp_path / "folder")) == "link"
+        assert system.read_bytes(str(tmp_path / "link/f")) == b"x"
+        assert system.names(str(tmp_path)) == ["folder", "link"]
+
+
+def test_exchange_of_something_missing_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    for system in (DryRunSystem(), RealSystem()):
+        with pytest.raises(FileNotFoundError):
+            system.exchange(str(tmp_path / "gone"), str(tmp_path / "a"))
+        assert system.read_bytes(str(tmp_path / "a")) == b"a"
