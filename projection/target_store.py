@@ -16,7 +16,6 @@ from projection.system import System
 from projection.targets import Target, make_target, merged
 from ways.core.errors import REFUSED, UserError
 from ways.core.roots import Roots
-from ways.settings import writer
 
 KEY = "targets"
 FIELDS = ("path", "enabled", "observe", "config", "key")
@@ -68,6 +67,8 @@ def save_targets(system: System, roots: Roots, targets: tuple[Target, ...]) -> N
     Raises UserError when the file cannot be read or written.
     """
     if system.changes_disk:
+        from ways.settings import writer  # brings the YAML library with it
+
         path = config_file(roots)
         writer.rewrite(path, lambda text: with_targets(text, targets, system, roots), roots.state)
 
