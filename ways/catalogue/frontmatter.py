@@ -25,7 +25,10 @@ __all__ = ["Parsed", "Problem", "Value", "body", "check_sections", "fields_of", 
 MAX_FIELDS = 200
 MAX_ITEMS = 500
 MAX_DEPTH = 3
+# Stream, document and one level more than is ever used.
+_MAX_OPEN = 2 + MAX_DEPTH + 1
 MAX_REGEX = 20_000
+MAX_FRONTMATTER = 32 * 1024
 MAX_REFIRE = 10.0
 _TRUE, _FALSE = frozenset(["true", "yes", "on"]), frozenset(["false", "no", "off"])
 _NULL = frozenset(["", "~", "null", "Null", "NULL"])
@@ -169,6 +172,8 @@ def fields_of(data: bytes, path: str) -> Parsed | Broken:
         if content.split("\n", 1)[0].rstrip() == "---":
             return Broken(path, "the frontmatter is not closed by a line ---", 1, 1)
         return Broken(path, "has no frontmatter: the first line must be ---", 1, 1)
+    if len(front) > MAX_FRONTMATTER:
+        return Broken(path, f"its frontmatter is longer than {MAX_FRONTMATTER // 1024} KiB", 1, 1)
     try:
         return _read_mapping(front)
     except _Refused as refused:
@@ -198,8 +203,16 @@ def _read_mapping(front: str) -> Parsed:
 
 
 def _bounded(events: Any) -> Any:
-    """The events, until there are more of them than any way needs."""
+    """The events, until there are more of them, or more levels, than any way needs.
+
+    They are read one by one, so a parser without a limit of its own gets no further either.
+    """
+    depth = 0
     for count, event in enumerate(events):
+        kind = type(event).__name__
+        depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
+        if depth > _MAX_OPEN:
+            raise _Refused("is nested too deeply", event.start_mark.line + 1, event.start_mark.column + 1)
         if count > MAX_FIELDS * MAX_ITEMS:
             raise _Refused("holds too many values", event.start_mark.line + 1, event.start_mark.column + 1)
         yield event

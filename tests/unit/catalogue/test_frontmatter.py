@@ -115,7 +115,8 @@ def test_a_file_without_frontmatter_is_all_body_but_no_way(tmp_path) -> None:
         (b"---", 1, 1, "not closed"),
         ("---\na: 1\n---\n".encode("utf-16"), 1, 1, "UTF-16"),
         (b"---\na: [[[[1]]]]\n---\n", 2, 6, "nest"),
-        (b"---\na: " + b"[" * 50_000 + b"\n---\n", 2, 6, "nest"),
+        (b"---\na: " + b"[" * 30_000 + b"\n---\n", 2, 6, "nest"),
+        (b"---\na: " + b"[" * 60_000 + b"\n---\n", 1, 1, "frontmatter is longer than 32 KiB"),
         (b"---\ndescription: x\n---\n" + b"x" * (257 * 1024), 1, 1, "longer than 256 KiB"),
     ],
 )
@@ -199,6 +200,15 @@ def test_tags_construct_nothing_and_aliases_expand_nothing(tmp_path) -> None:
     assert way.description == way.pattern == ""
     assert way.vocabulary == "x x"
     assert len(way.problems) == 2
+
+
+def test_a_parser_without_limits_of_its_own_is_bounded_too(monkeypatch) -> None:
+    import yaml
+
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert way_of(FULL).description == "Making commits"
+    assert "nest" in broken_of(b"---\na: " + b"[" * 30_000 + b"\n---\n").message
+    assert "nest" in broken_of(b"---\n" + b"- " * 15_000 + b"\n---\n").message
 
 
 def test_an_alias_bomb_costs_nothing() -> None:

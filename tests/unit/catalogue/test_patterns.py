@@ -248,3 +248,12 @@ def test_only_the_beginning_of_an_enormous_text_is_searched(monkeypatch) -> None
     monkeypatch.setattr(patterns, "MAX_TEXT", 10)
     assert search("end", "0123456789 end") is None
     assert search("012", "0123456789 end") == (0, 3)
+
+
+@posix
+def test_the_windows_timer_declines_elsewhere() -> None:
+    from windows import regex_timer
+
+    former = signal.getsignal(signal.SIGTERM)
+    assert regex_timer.arm(1.0, lambda *_: None) is None
+    assert signal.getsignal(signal.SIGTERM) is former
