@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from projection.claude_settings.recognise import Recogniser, home_exists
 from projection.claude_settings.slices import Slice
@@ -38,7 +39,8 @@ class SettingsContext:
             home=self.home,
             others=self.others,
             adapters=self.adapters,
-            resolve=system.real_path,
+            # One plan asks for the same few paths again and again.
+            resolve=cache(system.real_path),
             home_exists=self.home_exists,
             windows=self.windows,
         )
