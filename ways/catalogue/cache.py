@@ -19,6 +19,7 @@ from ways.catalogue.way import Broken, Catalogue, Check, Way, When
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ways.catalogue.way import WayRoots
@@ -113,9 +114,10 @@ class CacheFile:
             self._tail = _read_tail(descriptor, *self._place)
         return self._tail
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        # Bound as a default, because at the end of the interpreter `os` may be gone first.
         if self._descriptor >= 0:
-            os.close(self._descriptor)
+            close(self._descriptor)
 
 
 def open_cache(path: str) -> CacheFile | None:

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ways.catalogue.patterns import Book
     from ways.catalogue.tables import Tables
 
 CORE, USER, PROJECT = "core", "user", "project"
@@ -170,6 +171,11 @@ class Catalogue:
     broken: tuple[Broken, ...] = ()
     shadowed: tuple[tuple[str, str], ...] = ()
     tables: Tables | None = None
+
+    @property
+    def book(self) -> Book | None:
+        """What is known of the regexes, for `ways.catalogue.patterns.Searcher`."""
+        return None if self.tables is None else self.tables.book
 
     def find(self, way_id: str) -> Way | None:
         """The way of that id, None when there is none."""

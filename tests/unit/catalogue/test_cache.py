@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -303,7 +304,7 @@ def test_loading_from_the_cache_imports_neither_yaml_nor_re(tmp_path) -> None:
         "    build.SETTLE_NS = 0\n"
         "catalogue = cache.load(WayRoots(core=sys.argv[2]), sys.argv[3])\n"
         "from ways.catalogue.patterns import Searcher\n"
-        "with Searcher(catalogue.tables.book) as searcher:\n"
+        "with Searcher(catalogue.book) as searcher:\n"
         "    hits = [w.id for w in catalogue.may_match('pattern', 'a RELEASE') "
         "if searcher.search(w.pattern, 'a RELEASE')]\n"
         "heavy = {'re', 'yaml', 'typing', 'dataclasses', 'enum', 'json', 'hashlib', 'threading'}\n"
@@ -321,3 +322,44 @@ def test_loading_from_the_cache_imports_neither_yaml_nor_re(tmp_path) -> None:
 
     assert run("build").startswith("['a']")
     assert run("read") == "['a'] []"
+
+
+READER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ways.catalogue import cache
+from ways.catalogue.way import WayRoots
+for _ in range(25):
+    catalogue = cache.load(WayRoots(core=sys.argv[2]), sys.argv[3])
+    print(*sorted({way.description for way in catalogue.ways}), len(catalogue.ways), flush=True)
+"""
+
+
+def test_processes_that_load_while_a_way_is_edited_see_old_or_new_and_never_go_back(tmp_path) -> None:
+    for number in range(10):
+        make(tmp_path / "core", f"w{number}", "description: x")
+    path = tmp_path / "core" / "w5" / "w5.md"
+    repository = str(Path(build.__file__).parents[2])
+    arguments = [repository, str(tmp_path / "core"), str(tmp_path / "cache")]
+    readers = [
+        subprocess.Popen([sys.executable, "-c", READER, *arguments], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    for version in range(1000):
+        time.sleep(0.002)
+        temporary = path.with_name("new")
+        temporary.write_text(f"---\ndescription: {version:03}\n---\n")
+        temporary.replace(path)
+        if readers[0].poll() is not None:
+            break
+    for reader in readers:
+        output, _ = reader.communicate(timeout=120)
+        assert reader.returncode == 0
+        lines = [line.split() for line in output.splitlines()]
+        assert len(lines) == 25
+        assert all(line[-2:] == ["x", "10"] for line in lines)
+        versions = [line[0] for line in lines if len(line) == 3]
+        assert versions == sorted(versions)
+    last = load(WayRoots(core=str(tmp_path / "core")), str(tmp_path / "cache"))
+    assert last.find("w5").description == path.read_text().split()[2]
+    assert not [name for name in os.listdir(tmp_path / "cache") if "ways-tmp" in name]
