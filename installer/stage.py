@@ -14,7 +14,6 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
 
 from projection import payload_manifest
 from projection.payload_manifest import PayloadManifest, ShippedFile
@@ -23,6 +22,7 @@ from projection.system import FileInfo, System
 from projection.wants import App
 from ways import __version__
 from ways.core.errors import REFUSED, WRITE_FAILED, WRONG, UserError
+from ways.core.record import record
 from ways.core.roots import Roots
 
 VERSIONS, CURRENT, PREVIOUS = "versions", "current", "previous"
@@ -70,7 +70,7 @@ sys.exit(main())
 '''
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """A source install: the folder that holds the packages, the Python that runs them, the folders of
     its libraries, the payload, and the built engine and models to link (name and folder)."""
@@ -82,7 +82,7 @@ class Source:
     native: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Staged:
     """One file of a version: its entry, and where it comes from (a path, or its own bytes)."""
 
@@ -91,7 +91,7 @@ class Staged:
     data: bytes = b""
 
 
-@dataclass(frozen=True)
+@record
 class Version:
     """A version to stage: its name, its folder, its files, and links to folders outside."""
 
@@ -103,7 +103,7 @@ class Version:
     @property
     def manifest(self) -> PayloadManifest:
         """Every file of the version."""
-        return PayloadManifest(tuple(sorted(staged.file for staged in self.files)))
+        return PayloadManifest(payload_manifest.in_order(staged.file for staged in self.files))
 
 
 def prepare(system: System, roots: Roots) -> App:
@@ -183,7 +183,7 @@ def plan_version(source: Source, roots: Roots) -> Version:
     files += _programs(source, folder)
     release = {"version": name, "build": "source", "source": source.code, "python": source.python}
     files.append(_made("release.json", (json.dumps(release, indent=2) + "\n").encode(), False))
-    listed = PayloadManifest(tuple(sorted(staged.file for staged in files)))
+    listed = PayloadManifest(payload_manifest.in_order(staged.file for staged in files))
     files.append(_made(payload_manifest.NAME, payload_manifest.to_json(listed), False))
     return Version(name, folder, tuple(files), source.native)
 

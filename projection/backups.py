@@ -13,10 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
 
 from projection.system import System
 from ways.core import clock
+from ways.core.record import record
 from ways.core.roots import Roots
 
 INDEX = "index.json"
@@ -25,7 +25,7 @@ EDITED = "kept"
 CONTENT = "files"
 
 
-@dataclass(frozen=True)
+@record
 class PutAside:
     """One thing put aside: where it stood (absolute), where it is, and the hash of its content."""
 
@@ -65,7 +65,7 @@ def _announce(system: System, folder: str, path: str, inside: str) -> PutAside:
     row = PutAside(path, place, tree_hash(system, path))
     system.make_folders(os.path.dirname(place), 0o700)
     rows = [known for known in index(system, folder) if known.place != place]
-    data = json.dumps([asdict(known) for known in [*rows, row]], indent=1, ensure_ascii=False)
+    data = json.dumps([vars(known) for known in [*rows, row]], indent=1, ensure_ascii=False)
     system.write_atomic(
         os.path.join(folder, INDEX), (data + "\n").encode("utf-8", "surrogateescape"), 0o600, durable=True
     )

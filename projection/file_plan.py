@@ -17,6 +17,7 @@ from projection.scraps import is_scrap
 from projection.system import FileInfo, Kind, System
 from projection.targets import Target, is_inside
 from projection.wants import App, Want
+from ways.core.record import record
 
 _KINDS: dict[Kind, str] = {
     "file": "a file",
@@ -37,7 +38,7 @@ REMOVE = "remove"
 REFUSED_ROOT = "refused"
 
 
-@dataclass(frozen=True)
+@record
 class Conflict:
     """Something of the user's at a place of ours: absolute path, path inside the target, and why."""
 
@@ -46,7 +47,7 @@ class Conflict:
     why: str
 
 
-@dataclass(frozen=True)
+@record
 class Placement:
     """Put `wants` at `path` (one link or file, or a folder of copies). `seen` is what stood there when
     the plan was made; `dismantle` are the copies of ours in a folder that a link replaces, and `edited`
@@ -61,7 +62,7 @@ class Placement:
     edited: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Removal:
     """Take away what we once made at `path`; one that the user edited is kept aside instead."""
 
@@ -96,7 +97,7 @@ class FilePlan:
         return any(parts)
 
 
-@dataclass(frozen=True)
+@record
 class Ground:
     """What a plan is made on: the disk, the target, the app, and what the record says."""
 

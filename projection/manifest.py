@@ -6,10 +6,10 @@ Worked out from the payload manifest: `hooks/ways`, `hooks/check-config-updates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from projection.payload_manifest import PayloadManifest, ShippedFile
+from ways.core.record import record
 
 RootKind = Literal["folder", "file", "program"]
 
@@ -18,7 +18,7 @@ ENTRY_BY_ENTRY = ("skills", "agents", "commands")
 PROGRAMS = "bin"
 
 
-@dataclass(frozen=True, order=True)
+@record
 class ProjectedRoot:
     """One place: `path` in the target and in the app alike (with `/`), and the files behind it."""
 
@@ -34,7 +34,7 @@ def projected_roots(payload: PayloadManifest) -> tuple[ProjectedRoot, ...]:
         entries = {f.path.split("/")[1] for f in payload.below(folder)}
         paths += [f"{folder}/{name}" for name in entries]
     paths += [f.path for f in payload.below(PROGRAMS) if f.path.count("/") == 1 and f.executable]
-    return tuple(sorted(_root(payload, path) for path in paths))
+    return tuple(_root(payload, path) for path in sorted(paths))
 
 
 def _root(payload: PayloadManifest, path: str) -> ProjectedRoot:

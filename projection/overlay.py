@@ -7,9 +7,9 @@ overlay), so that a link which the dry run made is followed like one on the disk
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import Literal
 
+from ways.core.record import record, replace
 from windows import junctions
 
 MAX_LINKS = 40
@@ -19,7 +19,7 @@ class OverlayError(OSError):
     """Too many links on the way, or a missing folder on it."""
 
 
-@dataclass(frozen=True)
+@record
 class Node:
     """What is at one place. `disk` stands for the disk's own file or folder at `real` (which may have
     been moved here); `mode` is -1 where the disk's own counts."""

@@ -11,9 +11,9 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ways.core.errors import UserError
+from ways.core.record import record
 
 NAME = "payload-manifest.json"
 _SKIPPED_FOLDERS = frozenset({"__pycache__", ".git"})
@@ -21,7 +21,7 @@ _SKIPPED_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
 _SKIPPED_NAMES = frozenset({NAME, ".DS_Store", "Thumbs.db", ".gitkeep"})
 
 
-@dataclass(frozen=True, order=True)
+@record
 class ShippedFile:
     """One file: `path` relative to the bundle with `/`, `size` in bytes, SHA-256 in hex, and the
     permission bits it is shipped with (0o644 or 0o755)."""
@@ -37,7 +37,7 @@ class ShippedFile:
         return bool(self.mode & 0o100)
 
 
-@dataclass(frozen=True)
+@record
 class PayloadManifest:
     """The shipped files, sorted by path."""
 
@@ -55,7 +55,12 @@ class PayloadManifest:
 
     def plus(self, more: Iterable[ShippedFile]) -> PayloadManifest:
         """The manifest with further files."""
-        return PayloadManifest(tuple(sorted((*self.files, *more))))
+        return PayloadManifest(in_order((*self.files, *more)))
+
+
+def in_order(files: Iterable[ShippedFile]) -> tuple[ShippedFile, ...]:
+    """The files by path."""
+    return tuple(sorted(files, key=lambda file: file.path))
 
 
 def compute(folder: str) -> PayloadManifest:
@@ -63,7 +68,7 @@ def compute(folder: str) -> PayloadManifest:
 
     Raises OSError when a file cannot be read, UserError for a link that leads nowhere.
     """
-    return PayloadManifest(tuple(sorted(shipped_file(folder, path) for path in _walk(folder, ""))))
+    return PayloadManifest(in_order(shipped_file(folder, path) for path in _walk(folder, "")))
 
 
 def shipped_file(folder: str, path: str) -> ShippedFile:
@@ -121,7 +126,7 @@ def from_json(data: bytes, where: str) -> PayloadManifest:
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{where} is damaged: {error}", "ways update --force") from error
-    return PayloadManifest(tuple(sorted(found)))
+    return PayloadManifest(in_order(found))
 
 
 def _path(value: object) -> str:

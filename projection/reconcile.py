@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from projection import backups, records
 from projection.claude_settings.plan import SettingsPlan
@@ -46,6 +46,7 @@ from ways.core import debuglog
 from ways.core.environment import platform_name
 from ways.core.errors import DONE, REFUSED, WRITE_FAILED, WRONG, UserError
 from ways.core.locking import Lock, LockTimeout
+from ways.core.record import record, replace
 from ways.core.roots import Roots
 
 LOCK_SECONDS = 120.0
@@ -63,7 +64,7 @@ class Options:
     platform: str = field(default_factory=platform_name)
 
 
-@dataclass(frozen=True)
+@record
 class Scene:
     """All that the plans of one run have in common. `listed` are the targets of this run, `known` the
     records of all targets by key."""
@@ -76,7 +77,7 @@ class Scene:
     known: dict[str, Record]
 
 
-@dataclass(frozen=True)
+@record
 class TargetPlan:
     """What would happen to one target. `refusals` are full sentences, each naming a path; `error` says
     why the target cannot be written."""
@@ -102,7 +103,7 @@ class TargetPlan:
         return self.files.changes or bool(self.restores) or merge
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """What happened to one target: its state now, whether anything changed, and what to tell."""
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from projection.system import System
+from ways.core.record import record
 from ways.core.roots import Roots
 
 NAME = "record.json"
@@ -26,7 +28,7 @@ SHIM = "shim"
 LINKS = frozenset({LINK, JUNCTION})
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """One thing of ours in a target: `path` relative with `/`; `kind` as above; `target` is where a
     link points; `hashes` are the SHA-256 that a copy of ours may have (two while one is replaced)."""
@@ -37,7 +39,7 @@ class Entry:
     hashes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Record:
     """`entries` by path; `folders` are those that we made, absolute; `phase` is `applying` from the
     first change of a run to its end; `version` is the release that wrote it."""
@@ -48,7 +50,7 @@ class Record:
     mode: str = "link"
     version: str = ""
     phase: str = "done"
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, Entry] = MappingProxyType({})
     folders: tuple[str, ...] = ()
 
 
@@ -82,14 +84,14 @@ def load_all(system: System, roots: Roots) -> dict[str, Record]:
     except OSError:
         return {}
     found = {key: load(system, roots, key) for key in keys}
-    return {key: record for key, record in found.items() if record is not None}
+    return {key: known for key, known in found.items() if known is not None}
 
 
-def save(system: System, roots: Roots, record: Record) -> None:
+def save(system: System, roots: Roots, written: Record) -> None:
     """Write the record unless the file holds just that already. Raises OSError."""
-    folder = target_state(roots, record.key)
+    folder = target_state(roots, written.key)
     path = os.path.join(folder, NAME)
-    data = _to_json(record)
+    data = _to_json(written)
     if system.exists(path) and system.read_bytes(path) == data:
         return
     system.make_folders(folder, 0o700)
@@ -106,12 +108,24 @@ def forget(system: System, roots: Roots, key: str) -> None:
         system.rmdir(folder)
 
 
-def _to_json(record: Record) -> bytes:
-    plain = asdict(record)
-    plain["entries"] = [plain["entries"][path] for path in sorted(record.entries)]
-    return (json.dumps({"schema": SCHEMA, **plain}, indent=1, ensure_ascii=False) + "\n").encode(
-        "utf-8", "surrogateescape"
-    )
+def _to_json(written: Record) -> bytes:
+    """Always the same bytes for the same record, so that a run without changes writes nothing."""
+    entries = [
+        {"path": entry.path, "kind": entry.kind, "target": entry.target, "hashes": list(entry.hashes)}
+        for _, entry in sorted(written.entries.items())
+    ]
+    document = {
+        "schema": SCHEMA,
+        "key": written.key,
+        "path": written.path,
+        "folder": written.folder,
+        "mode": written.mode,
+        "version": written.version,
+        "phase": written.phase,
+        "entries": entries,
+        "folders": list(written.folders),
+    }
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape")
 
 
 def _parse(data: Any) -> Record:

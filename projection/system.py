@@ -22,18 +22,18 @@ import shutil
 import signal
 import stat
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Literal
 
 from projection.exchange import exchange
 from projection.overlay import Node, Overlay, OverlayError
 from ways.core import files
+from ways.core.record import record
 from windows import junctions
 
 Kind = Literal["file", "folder", "link", "junction", "other"]
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One change: what is done (`make folder`, `write`, `link`, …), where, and from or to what."""
 
@@ -49,7 +49,7 @@ class Step:
         return f"{self.verb} {self.path} {arrow} {self.source}"
 
 
-@dataclass(frozen=True)
+@record
 class FileInfo:
     """What stands at a path. `mode` holds permission bits only, `size` is in bytes, `mtime_ns` in
     nanoseconds; `links` is the number of hard links, `identity` is (device, inode)."""

@@ -8,7 +8,6 @@ the user's would be refused or removed, and `remove` keeps the entry when withdr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 from projection import records
@@ -19,12 +18,13 @@ from projection.target_store import load_targets, save_targets
 from projection.targets import STALE, Target, find, make_target, placement_fault
 from projection.wants import App
 from ways.core.errors import DONE, REFUSED, WRONG, UserError
+from ways.core.record import record, replace
 from ways.core.roots import Roots
 
 Prepare = Callable[[], App]
 
 
-@dataclass(frozen=True)
+@record
 class Changed:
     """What a command did: the target as it is listed now (None when removed), and the outcome of
     applying it (None with `--no-apply`)."""
@@ -52,9 +52,9 @@ def rows(system: System, roots: Roots, app: App, options: Options) -> list[dict[
     plans = plan_targets(system, roots, app, options, load_targets(system, roots))
     found = [target_json(plan) for plan in plans]
     keys = {plan.target.key for plan in plans}
-    for key, record in records.load_all(system, roots).items():
+    for key, known in records.load_all(system, roots).items():
         if key not in keys:
-            row = {"path": record.path, "key": key, "enabled": False, "observe": False}
+            row = {"path": known.path, "key": key, "enabled": False, "observe": False}
             found.append({**row, "state": STALE, "config": None})
     return found
 

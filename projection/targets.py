@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from projection.system import RealSystem, System
 from ways.core.errors import REFUSED, UserError
+from ways.core.record import record, replace
 from ways.core.roots import Roots
 from ways.settings.target_file import target_key
 
@@ -20,7 +20,7 @@ WITHDRAWN = "withdrawn"  # disabled, and nothing of ours is left
 STATES = (ACTIVE, PENDING, PARTIAL, REFUSED_STATE, STALE, WITHDRAWN)
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """A Claude Code config directory. `path` is absolute, as the user spelt it; `folder` is the same
     place with links, case and `..` resolved; `key` is derived from `folder`. `config` names the

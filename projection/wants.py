@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import Literal
 
 from projection.manifest import ProjectedRoot, projected_roots
 from projection.payload_manifest import PayloadManifest
 from projection.records import COPY, JUNCTION, LINK, SHIM
+from ways.core.record import record
 
 Mode = Literal["link", "copy"]
 MODES: tuple[Mode, ...] = ("link", "copy")
 
 
-@dataclass(frozen=True)
+@record
 class App:
     """The app as the projection sees it: `root` with its stable names, `content` the folder that holds
     the shipped files now (the active version), what it ships, and its version."""
@@ -39,7 +39,7 @@ class App:
         return os.path.join(self.content, *path.split("/"))
 
 
-@dataclass(frozen=True)
+@record
 class Want:
     """One thing that should be in a target. `path` is relative with `/`; `root` is the projected root
     that it belongs to; `source` is what a link points to or a copy is made from; a shim carries its
