@@ -32,7 +32,7 @@ NATIVE = ("lib", "models")
 SOURCE_MARK = "+src."
 _ADAPTER_FOLDERS = frozenset({"hooks", "hooks/ways"})
 _STAND_IN = b"#!/bin/sh\n# No longer used. It stands here until no settings file names it.\nexit 0\n"
-_STAGING = re.compile(r"^\.staging-(\d+)$")
+_STAGING = re.compile(r"^\.staging-src-\d+$")  # never what an update is unpacking
 
 _LAUNCHER = """\
 #!/bin/sh
@@ -267,7 +267,7 @@ def _is_temporary_link(name: str) -> bool:
 def _stage_new(system: System, roots: Roots, version: Version) -> None:
     versions = os.path.join(roots.app, VERSIONS)
     system.make_folders(versions)
-    staging = os.path.join(versions, f".staging-{os.getpid()}")
+    staging = os.path.join(versions, f".staging-src-{os.getpid()}")
     system.mkdir(staging)
     for name in FOLDERS:
         system.mkdir(os.path.join(staging, name))

@@ -163,9 +163,11 @@ def withdraw_all(system: System, roots: Roots, app: App, options: Options) -> li
     with run_lock(system, roots):
         targets = {target.key: replace(target, enabled=False) for target in load_targets(system, roots)}
         for key, record in records.load_all(system, roots).items():
-            found = make_target(system, record.path, roots.home, enabled=False)
-            if found.key == key:
-                targets.setdefault(key, found)
+            # A link on the way may lead elsewhere by now: then the folder itself is the target.
+            for spelling in (record.path, record.folder):
+                found = make_target(system, spelling, roots.home, enabled=False)
+                if found.key == key:
+                    targets.setdefault(key, found)
         plans = plan_targets(system, roots, app, options, targets.values())
         if any(plan.refused or plan.error for plan in plans):
             return [not_applied(plan) for plan in plans]

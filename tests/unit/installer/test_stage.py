@@ -93,8 +93,9 @@ def test_what_was_damaged_by_hand_is_repaired(world: World) -> None:
 
 def test_leftovers_of_a_killed_run_are_swept(world: World) -> None:
     world.prepare(RealSystem())
+    (Path(world.roots.app) / "versions/.staging-update").mkdir()  # another program's: stays
     before = tree(world.roots.app)
-    leftover = Path(world.roots.app) / "versions/.staging-12345"
+    leftover = Path(world.roots.app) / "versions/.staging-src-12345"
     leftover.mkdir()
     (leftover / "half").write_text("x")
     (Path(world.roots.app) / ".current.ways-tmp-1-2-3").symlink_to("versions/x")

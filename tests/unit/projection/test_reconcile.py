@@ -528,3 +528,15 @@ def test_a_lock_that_another_run_holds_is_waited_for_and_then_named(
     ):
         pass
     assert caught.value.exit_code == WRITE_FAILED
+
+
+def test_withdrawing_finds_a_target_whose_link_leads_elsewhere_by_now(world: World) -> None:
+    (world.home / "old").mkdir()
+    world.target().symlink_to("old")
+    world.reconcile()
+    world.target().unlink()
+    (world.home / "new").mkdir()
+    world.target().symlink_to("new")
+    assert codes(world.withdraw()) == [DONE, DONE]
+    assert tree(world.home / "old") == {}
+    assert tree(world.home / "new") == {}
