@@ -27,7 +27,7 @@ SETTLE_NS = 2_000_000_000
 ROOT_SECONDS = 3.0
 KEEP_SECONDS = 30 * 86400.0
 KEEP_TEMPORARY_SECONDS = 3600.0
-WAY_REGEXES = ("pattern", "commands", "files")
+WAY_REGEXES = ("pattern", "commands", "files", "postcheck_on")
 CHECK_REGEXES = ("commands", "files")
 
 

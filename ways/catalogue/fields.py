@@ -64,6 +64,11 @@ FIELDS = (
     Field("refire", REFIRE, "how soon it may be shown again, as a fraction of the context window"),
     Field("when", MAPPING, "preconditions, all of which must hold", in_check=True),
     Field("macro", ONE_OF, "run the macro beside the file", choices=("prepend", "append")),
+    Field(
+        "postcheck_on",
+        REGEX,
+        "run the postcheck only where this matches the tool's name, a space, and its command or path",
+    ),
     Field("scan_exclude", REGEX, "passed to the macro as WAYS_SCAN_EXCLUDE"),
     Field("requires", NAMES, "permissions that the guidance needs"),
 )

@@ -117,6 +117,7 @@ def parse_way(
         macro=macro,
         macro_file=script("macro", siblings) if macro else "",
         postcheck_file=script("postcheck", siblings),
+        postcheck_on=read.regex("postcheck_on"),
         scan_exclude=read.regex("scan_exclude"),
         requires=read.names("requires"),
         corpus_id=corpus_id,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Tables:
     """The part of a catalogue that a hook reads first.
 
-    `fields` maps `pattern`, `commands`, `files`, `check.commands` and `check.files` to marshalled (index,
-    literals) pairs in tree order; `lists` maps `trigger` and `postcheck` to indices. `ids` and `book` give
+    `fields` maps `pattern`, `commands`, `files`, `postcheck_on`, `check.commands` and `check.files` to
+    marshalled (index, literals) pairs in tree order; `lists` maps `trigger` and `postcheck` to indices. `ids` and `book` give
     the ways' ids and the regexes when they are wanted.
     """
 

@@ -93,6 +93,7 @@ class Way:
     macro: str = ""
     macro_file: str = ""
     postcheck_file: str = ""
+    postcheck_on: str = ""
     scan_exclude: str = ""
     requires: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

@@ -16,8 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ways.catalogue.walk import WayRoots
-    from ways.catalogue.way import Catalogue, Way
+    from ways.catalogue.way import Catalogue, Way, WayRoots
     from ways.core.roots import Roots
     from ways.lanes.payload import Payload
     from ways.session.state import Agent, Session
@@ -199,7 +198,7 @@ def native_path(value: str) -> str:
 
 def way_roots(roots: Roots, target: str, project: str) -> WayRoots:
     """The three roots of the catalogue."""
-    from ways.catalogue.walk import WayRoots
+    from ways.catalogue.way import WayRoots
 
     core = os.path.join(target, "hooks", "ways")
     if not os.path.isdir(core):

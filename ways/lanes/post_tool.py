@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from ways.disclosure import render, scripts
 from ways.lanes import scan, show
@@ -38,24 +39,48 @@ def _drop_stash(context: Context) -> None:
 
 
 def _requested(context: Context, taken: set[str]) -> list[Showing]:
-    """The ways whose postcheck exits 0 on this payload. One that is held back is not even run."""
+    """The ways whose postcheck exits 0 on this payload. One that is held back is not even run; all of
+    them together have the time of one macro, because the tool call waits for them."""
     found: list[Showing] = []
     limits = None
-    for way in context.catalogue.with_postcheck():
+    deadline = 0.0
+    for way in _concerned(context):
         if way.id in taken or not scan.is_eligible(context, way) or context.is_held(way):
             continue
-        limits = limits or show.render_context(context, context.scope)
-        if render.may_run(way, limits) and _asks(context, way, limits):
+        if limits is None:
+            limits = show.render_context(context, context.scope)
+            deadline = time.monotonic() + limits.timeout
+        left = deadline - time.monotonic()
+        if left <= 0:
+            context.note(f"{way.id} postcheck was not run: those before it took all the time")
+        elif render.may_run(way, limits) and _asks(context, way, limits, left):
             found.append(Showing(way=way, trigger=TRIGGER))
     return found
 
 
-def _asks(context: Context, way: Way, limits: render.RenderContext) -> bool:
+def _concerned(context: Context) -> list[Way]:
+    """The ways with a postcheck that this tool call concerns: starting a script costs more than the
+    whole hook, so `postcheck_on` says for which calls it is worth it."""
+    ways = context.catalogue.with_postcheck()
+    if not any(way.postcheck_on for way in ways):
+        return ways
+    from ways.catalogue.patterns import Searcher
+
+    payload = context.payload
+    subject = payload.tool_text("command", "file_path", "notebook_path")
+    call = f"{payload.tool_name} {subject}"
+    with Searcher(context.catalogue.book) as searcher:
+        return [
+            way for way in ways if not way.postcheck_on or searcher.search(way.postcheck_on, call) is not None
+        ]
+
+
+def _asks(context: Context, way: Way, limits: render.RenderContext, seconds: float) -> bool:
     result = scripts.run(
         os.path.join(way.directory, way.postcheck_file),
         context.project,
         render.script_variables(way, limits),
-        limits.timeout,
+        seconds,
         limits.max_chars,
         stdin=context.payload.data,
     )

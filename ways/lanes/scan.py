@@ -86,9 +86,8 @@ def is_switched_on(context: Context, way: Way) -> bool:
 def read(context: Context, surface: Surface, scopes: frozenset[str] | None = None) -> Reading:
     """Scan one surface. Logs what nearly fired; notes a regex that ran into the deadline."""
     catalogue = context.catalogue
-    tables = catalogue.tables
     texts = keyword.keyword_surface(surface.kind, surface.text, surface.description)
-    with Searcher(tables.book if tables is not None else None) as searcher:
+    with Searcher(catalogue.book) as searcher:
         possible = _possible(context, surface)
         hits = keyword.find(texts, possible, searcher.search) if possible else ()
         checks = _checks(context, surface, searcher.search)
