@@ -36,7 +36,8 @@ def test_a_whole_session(home: Home, session: Session, project: Path) -> None:
     own(project, "team/full", "trigger: context-threshold\nthreshold: 75", "FULL-BODY")
 
     started = session.start()
-    assert "# Ways" in started and "team" in started, "core.md and its table of ways"
+    assert "# Ways" in started and "| team |" in started, "core.md and its table of ways"
+    assert "| softwaredev |" not in started, "a domain that is switched off is not in the table"
     assert fired(home, session)[0][0] == "session_start"
 
     shown = session.prompt("please deploy this")

@@ -29,6 +29,7 @@ class RenderContext:
     trusted: bool
     timeout: float
     max_chars: int
+    disabled_domains: tuple[str, ...] = ()
 
 
 @record
@@ -61,6 +62,8 @@ def script_variables(way: Way, context: RenderContext) -> dict[str, str]:
         "WAYS_PROJECT_DIR": context.project,
         "WAYS_SESSIONS_ROOT": context.sessions_root,
     }
+    if context.disabled_domains:
+        values["WAYS_DISABLED_DOMAINS"] = " ".join(context.disabled_domains)
     if way.scan_exclude:
         values["WAYS_SCAN_EXCLUDE"] = way.scan_exclude
     return values

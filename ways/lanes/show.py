@@ -56,6 +56,7 @@ def render_context(context: Context, scope: str) -> render.RenderContext:
         trusted=trust.is_trusted(context.target, context.project),
         timeout=settings.macro_timeout_ms / 1000,
         max_chars=settings.macro_max_chars,
+        disabled_domains=settings.disabled_domains,
     )
 
 

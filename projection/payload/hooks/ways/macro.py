@@ -67,6 +67,8 @@ def main() -> int:
     ids = ids_under(core, True) | ids_under(user_root(environ), True)
     if environ.get("WAYS_PROJECT_DIR"):
         ids |= ids_under(os.path.join(environ["WAYS_PROJECT_DIR"], ".claude", "ways"), False)
+    off = set(environ.get("WAYS_DISABLED_DOMAINS", "").split())
+    ids = {way for way in ids if way.partition("/")[0] not in off}
     if ids:
         sys.stdout.write(table(ids))
     return 0
