@@ -87,7 +87,9 @@ def _configure_options(target: str | None) -> list[str]:
     if _platform(target) == "win32" and sys.platform != "win32":
         compiler = "x86_64-w64-mingw32"
         names = {"C_COMPILER": "gcc-posix", "CXX_COMPILER": "g++-posix"}
-        cross = ["-DCMAKE_SYSTEM_NAME=Windows", "-DCMAKE_SYSTEM_PROCESSOR=x86_64", "-D_WIN32_WINNT=0x602"]
+        cross = ["-DCMAKE_SYSTEM_NAME=Windows", "-DCMAKE_SYSTEM_PROCESSOR=x86_64"]
+        # Newer interfaces have names that MinGW's headers lack.
+        cross += [f"-DCMAKE_{language}_FLAGS=-D_WIN32_WINNT=0x0601" for language in ("C", "CXX")]
         return cross + [f"-DCMAKE_{name}={compiler}-{tool}" for name, tool in names.items()]
     return []
 

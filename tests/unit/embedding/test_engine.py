@@ -97,8 +97,17 @@ def varied_texts() -> list[str]:
         "[MASK] is masked",
     ]
     sentence = "The service reads the queue, checks every message and writes the result to the database. "
-    texts += [sentence * count for count in range(1, 15)]
-    topics = ["tests", "security", "documentation", "deployment", "accessibility", "performance"]
+    texts += [sentence * count for count in (2, 5, 16)]
+    topics = [
+        "tests",
+        "security",
+        "documentation",
+        "deployment",
+        "accessibility",
+        "performance",
+        "cache",
+        "API",
+    ]
     asks = [
         "Please review {} in this change",
         "What are the rules for {} here?",
@@ -197,7 +206,7 @@ def test_case_h04_a_long_prompt_and_a_long_heredoc(engine):
 
 
 def test_many_long_texts_at_once(engine):
-    vectors = engine.embed([f"{number} " + "deploy the service again " * 300 for number in range(40)])
+    vectors = engine.embed([f"{number} " + "deploy the service again " * 300 for number in range(18)])
     assert all(vector is not None for vector in vectors)
 
 

@@ -67,7 +67,9 @@ def test_ids_are_those_of_the_reference(wordpiece, reference, text):
 
 @pytest.mark.slow
 def test_every_character_is_treated_as_the_reference_does(wordpiece, reference):
-    points = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    # Beyond the third plane nothing but variation selectors, tags and private use is assigned.
+    points = [*range(0x32400), *range(0x32400, 0x110000, 61), *range(0xE0000, 0xE0200)]
+    points = [point for point in points if not 0xD800 <= point < 0xE000]
     texts = [f"a{chr(point)}b {chr(point)}" for point in points]
     expected = [encoded.ids for encoded in reference.encode_batch(texts)]
     wrong = [
@@ -124,5 +126,6 @@ def test_the_end_token_survives_truncation(wordpiece, reference):
     assert ids == reference.encode("deploy " * 300).ids
 
 
+@pytest.mark.slow
 def test_character_classes_are_those_of_the_reference():
     assert characters.TARGET.read_text("utf-8") == characters.source()
