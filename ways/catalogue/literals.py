@@ -217,9 +217,9 @@ def _repeats(sequence: Sequence, inside: bool) -> tuple[int, int, bool]:
             parts = [list(part) for part in argument[1:] if part is not None]
         elif name == "GROUPREF":
             nested = nested or inside
-        for part in parts:
-            more_unbounded, more_optional, more_nested = _repeats(part, within)
-            unbounded += more_unbounded
-            optional += more_optional
-            nested = nested or more_nested
+        found = [_repeats(part, within) for part in parts]
+        # Alternatives are tried one after another: their costs add up, they do not multiply.
+        unbounded += max((each[0] for each in found), default=0)
+        optional += max((each[1] for each in found), default=0)
+        nested = nested or any(each[2] for each in found)
     return unbounded, optional, nested
