@@ -1,6 +1,7 @@
 """Access lists on Windows: a file, folder or pipe for the current user alone.
 
-Written from the documented Win32 API and never run on Windows by us: see docs/decisions/judge.md.
+Written from the documented Win32 API; run under Wine only, never on Windows itself: see
+docs/decisions/judge.md.
 """
 
 from __future__ import annotations

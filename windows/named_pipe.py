@@ -3,7 +3,8 @@
 Each start makes a pipe with a random name and writes name and secret into a file that only the user can
 read. The pipe's DACL grants the user alone and remote clients are rejected; a client makes sure that the
 process behind the pipe runs as the user, and shows the secret before its first frame.
-Written from the documented Win32 API and never run on Windows by us: see docs/decisions/judge.md.
+Written from the documented Win32 API; run under Wine only, never on Windows itself: see
+docs/decisions/judge.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Serving over the named pipe on Windows: a thread a client, all requests on one event loop.
 
-Never run on Windows by us: see docs/decisions/judge.md.
+Run under Wine only, never on Windows itself: see docs/decisions/judge.md.
 """
 
 from __future__ import annotations
@@ -91,8 +91,12 @@ if sys.platform == "win32":
                 except OSError:
                     account_for_lost_reply(service, message, reply)
                     return
-        except (local_socket.FrameError, local_socket.PeerClosed, ValueError, OSError) as error:
-            debuglog.note(service.state.roots.state, "agent", f"a client left: {type(error).__name__}")
+        except (local_socket.FrameError, ValueError) as error:
+            note = f"closed a connection: {type(error).__name__}: {error}"
+            debuglog.note(service.state.roots.state, "agent", note)
+        except (local_socket.PeerClosed, OSError):
+            # Gone, silent or reset: nothing is owed to that client.
+            pass
         finally:
             service.connections -= 1
             connection.close()
