@@ -145,9 +145,9 @@ def _ask(roots: Roots, now: Answers) -> Answers:
 
 def shipped_domains() -> list[str]:
     """The domains of the shipped ways."""
-    from installer.stage import this_source
+    from installer.stage import shipped_payload
 
-    folder = os.path.join(this_source().payload, "hooks", "ways")
+    folder = os.path.join(shipped_payload(), "hooks", "ways")
     return sorted(
         name
         for name in os.listdir(folder)
@@ -202,7 +202,12 @@ def _set_up(roots: Roots, answers: Answers, quiet: bool, dry_run: bool, ask: boo
             for text in report.outcome_lines(outcome):
                 click.echo(text)
     if key:
-        _store_key(roots, answers.judge, key)
+        try:
+            _store_key(roots, answers.judge, key)
+        except UserError as error:
+            # The set-up stands without a judge; what is wrong with the key is said, with what to type.
+            click.echo(f"ways: {error}", err=True)
+            code = code or error.exit_code
     return _finish(roots, code, quiet)
 
 
@@ -233,14 +238,12 @@ def _key(answers: Answers, roots: Roots, ask: bool, key_file: object) -> str:
 
 
 def _store_key(roots: Roots, provider: str, key: str) -> None:
-    """Store the key and check it, as `ways agent key add` does."""
-    from ways.agent import keys
+    """Check the key with the provider and store it, as `ways agent key add` does. Raises UserError."""
+    from ways.agent import key_commands, keys
 
-    try:
-        keys.store(roots, provider, keys.parse(key))
-    except keys.KeyProblem as problem:
-        raise UserError(str(problem), f"ways agent key add {provider}", USAGE) from problem
-    click.echo(f"The key for {provider} is stored ({keys.masked(key)}). To check it: ways agent key check")
+    profile = key_commands.profile_for(key_commands.load_settings(roots), provider)
+    record = key_commands.add(roots, profile, key, replace=True)
+    click.echo(f"The key for {provider} is stored ({keys.masked(key)}): {record.state}")
 
 
 def _finish(roots: Roots, code: int, quiet: bool) -> int:
