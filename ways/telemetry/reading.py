@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ways.core import jsontext
 from ways.telemetry import folding
@@ -10,27 +10,30 @@ from ways.telemetry import folding
 MAX_LINE = 1 << 20
 
 
-def read(events_path: str) -> Iterator[dict[str, str]]:
+def read(events_path: str, wanted: Callable[[bytes], bool] | None = None) -> Iterator[dict[str, str]]:
     """The events of the log in its order, then those put aside beside it.
 
     Torn lines, foreign lines, lines without `event` and lines over 1 MiB are passed over; in old lines
     a number or a boolean is given as text and a nested value is left out. A log that cannot be read
-    is empty. Lines being folded at this moment may be given twice or not yet.
+    is empty. Lines being folded at this moment may be given twice or not yet. `wanted` sees each raw line
+    and says whether it is worth parsing: a session's own lines are a small part of a log.
     """
-    yield from read_file(events_path)
+    yield from read_file(events_path, wanted)
     for path in folding.waiting(events_path):
         if path.endswith(".jsonl"):
-            yield from read_file(path)
+            yield from read_file(path, wanted)
 
 
-def read_file(path: str) -> Iterator[dict[str, str]]:
-    """The events of one file."""
+def read_file(path: str, wanted: Callable[[bytes], bool] | None = None) -> Iterator[dict[str, str]]:
+    """The events of one file, of the lines that are `wanted`."""
     try:
         with open(path, "rb") as file:
             while line := file.readline(MAX_LINE):
                 if not line.endswith(b"\n") and len(line) == MAX_LINE:
                     while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
                         pass
+                    continue
+                if wanted is not None and not wanted(line):
                     continue
                 event = parse(line)
                 if event is not None:
