@@ -21,6 +21,7 @@ from projection.scraps import sweep
 from projection.system import FileInfo, System
 from projection.wants import App
 from ways import __version__
+from ways.core.environment import version_folder
 from ways.core.errors import REFUSED, WRITE_FAILED, WRONG, UserError
 from ways.core.record import record
 from ways.core.roots import Roots
@@ -130,6 +131,11 @@ def installed_app(system: System, roots: Roots) -> App:
         raise UserError(f"{roots.app} holds no installed version", "run the installer again", WRONG)
     manifest = payload_manifest.from_json(system.read_bytes(path), path)
     return App(roots.app, content, manifest, os.path.basename(system.real_path(content)))
+
+
+def shipped_payload() -> str:
+    """The folder with the payload of the program that runs: its version's folder, or the source's."""
+    return version_folder() or this_source().payload
 
 
 def this_source() -> Source:

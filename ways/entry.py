@@ -12,7 +12,9 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else argv
     first = arguments[0] if arguments else ""
-    if first == "--noop":  # what a start costs, for the benchmarks; the frozen program answers it sooner still
+    if (
+        first == "--noop"
+    ):  # what a start costs, for the benchmarks; the frozen program answers it sooner still
         return 0
     if first == "hook":
         from ways.lanes.dispatch import main as hook

@@ -8,7 +8,7 @@ import platform
 import sys
 
 import ways
-from ways.core import files, roots
+from ways.core import environment, files, roots
 
 
 def facts() -> dict[str, str]:
@@ -24,8 +24,10 @@ def facts() -> dict[str, str]:
 
 
 def _release() -> dict[str, str]:
-    """The facts in the active version's `release.json`, empty when there is none."""
-    path = os.path.join(roots.resolve().app, "current", "release.json")
+    """The facts in the `release.json` of the version that runs: the frozen program's own, else the active
+    one's. Empty when there is none."""
+    folder = environment.version_folder() or os.path.join(roots.resolve().app, "current")
+    path = os.path.join(folder, "release.json")
     data = files.read_bytes_or_none(path, 65536)
     if data is None:
         return {}

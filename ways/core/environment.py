@@ -30,6 +30,17 @@ def child_environment(environ: Mapping[str, str] | None = None) -> dict[str, str
     return {name: value for name, value in source.items() if not name.startswith(_RUNTIME_PREFIXES)}
 
 
+def version_folder() -> str:
+    """The folder `versions/<version>` that this frozen program runs from, "" when it runs from source.
+
+    It is found from the executable itself, so it holds for a staged program that is not the active one,
+    and behind whatever links the program was reached.
+    """
+    if not getattr(sys, "frozen", False):
+        return ""
+    return os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
+
+
 def platform_name(platform: str | None = None) -> str:
     """`linux`, `macos` or `windows`: the names that `when: os:` and archives use."""
     platform = sys.platform if platform is None else platform

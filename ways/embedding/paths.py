@@ -1,8 +1,8 @@
 """Where the native library and the models are (spec: roots and files; matching, "Embedding").
 
-First what was named by hand (`WAYS_ENGINE_LIB`, `WAYS_MODELS_DIR`: tests and builds), then beside the
-program (`{app}/current/lib`, `{app}/current/models`), then the cache (`{cache}/lib`, `{cache}/models`),
-which is where an acquired multilingual model lands.
+First what was named by hand (`WAYS_ENGINE_LIB`, `WAYS_MODELS_DIR`: tests and builds), then the frozen
+program's own version, then the active one (`{app}/current/lib`, `{app}/current/models`), then the cache
+(`{cache}/lib`, `{cache}/models`), which is where an acquired multilingual model lands.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def library_places(roots: Roots, environ: Mapping[str, str] | None = None) -> li
     named = (os.environ if environ is None else environ).get("WAYS_ENGINE_LIB", "")
     if named:
         return [named]
-    name = library_name()
-    return [os.path.join(roots.app, "current", "lib", name), os.path.join(roots.cache, "lib", name)]
+    return _places(roots, "lib", library_name())
 
 
 def model_places(model: str, roots: Roots, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -48,7 +47,15 @@ def model_places(model: str, roots: Roots, environ: Mapping[str, str] | None = N
     name = model_name(model)
     if named:
         return [os.path.join(named, name)]
-    return [os.path.join(roots.app, "current", "models", name), os.path.join(roots.cache, "models", name)]
+    return _places(roots, "models", name)
+
+
+def _places(roots: Roots, folder: str, name: str) -> list[str]:
+    from ways.core.environment import version_folder
+
+    own = version_folder()
+    found = [os.path.join(own, folder, name)] if own else []
+    return [*found, os.path.join(roots.app, "current", folder, name), os.path.join(roots.cache, folder, name)]
 
 
 def first_file(places: list[str]) -> str:

@@ -1,0 +1,1 @@
+"""What PyInstaller is told: the spec, what goes into the bundle, and the module that runs first."""

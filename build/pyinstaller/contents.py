@@ -1,0 +1,89 @@
+"""Which modules and files go into the bundle.
+
+Commands and lanes are imported by name at run time, so static analysis does not find them: every module of
+the product's packages is listed instead. Every file beside them that is not Python (tables, scripts) goes
+along at the same relative place, because modules find theirs through `__file__`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+PACKAGES = ("ways", "projection", "installer", "windows")
+PAYLOAD = "projection/payload"  # shipped as files of the version, not inside the program
+
+# A way's macro or postcheck may be a Python file, run by `ways run-script` on the interpreter inside the
+# program. It may use the standard library but for these: development tools, graphical and terminal
+# interfaces, and databases whose libraries would be bundled for nothing else.
+NOT_FOR_SCRIPTS = frozenset(
+    {
+        *("antigravity", "cProfile", "compileall", "ensurepip", "idlelib", "lib2to3", "pdb", "profile"),
+        *("pstats", "py_compile", "pyclbr", "pydoc", "pydoc_data", "test", "this", "trace", "venv"),
+        *("curses", "readline", "rlcompleter", "tkinter", "turtle", "turtledemo", "_tkinter"),
+        *("dbm", "sqlite3", "_sqlite3", "_dbm", "_gdbm", "_curses", "_curses_panel"),
+        *("distutils", "imp", "asynchat", "asyncore", "smtpd", "cgi", "cgitb", "msilib", "nntplib"),
+        *("aifc", "audioop", "chunk", "crypt", "_crypt", "imghdr", "ossaudiodev", "pipes", "sndhdr"),
+        *("spwd", "sunau", "telnetlib", "uu", "xdrlib", "nis", "mailcap", "wsgiref", "xmlrpc"),
+    }
+)
+_DEEP = ("concurrent", "email", "encodings", "html", "http", "importlib", "json", "logging", "urllib", "xml")
+
+# Never wanted, though something that is wanted mentions it. Without cryptography (15 MB) the update client
+# checks Ed25519 signatures with the pure Python that securesystemslib brings: releases are signed with these.
+EXCLUDED = (
+    *("_cffi_backend", "cryptography"),
+    *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip", "pydantic"),
+    *("_pydecimal", "_pyio", "anyio", "attr", "attrs", "numpy.ma", "numpy.polynomial", "numpy.testing"),
+    *("pygments", "pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
+    *("numpy.distutils", "numpy.f2py", "numpy._pyinstaller", "numpy.conftest", "pkg_resources"),
+    *sorted(NOT_FOR_SCRIPTS - {"imp"}),
+)
+
+
+def product_modules(source: Path) -> list[str]:
+    """The dotted names of every module of the product's packages below `source`."""
+    found = []
+    for path in _files(source):
+        if path.suffix == ".py":
+            parts = list(path.relative_to(source).with_suffix("").parts)
+            if parts[-1] == "__init__":
+                parts.pop()
+            found.append(".".join(parts))
+    return found
+
+
+def product_data(source: Path) -> list[tuple[str, str]]:
+    """(file, folder inside the bundle) of every file of the packages that is not Python."""
+    return [
+        (str(path), str(path.parent.relative_to(source)))
+        for path in _files(source)
+        if path.suffix not in {".py", ".pyc", ".pyi"}
+    ]
+
+
+def script_modules() -> list[str]:
+    """The standard library's modules that a way's script may import."""
+    from PyInstaller.utils.hooks import collect_submodules
+
+    found = [name for name in sorted(sys.stdlib_module_names - NOT_FOR_SCRIPTS) if _importable(name)]
+    for name in _DEEP:
+        found += collect_submodules(name)
+    return found
+
+
+def _importable(name: str) -> bool:
+    """True for a module that this platform's standard library really has (the list is of all platforms)."""
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None
+
+
+def _files(source: Path) -> list[Path]:
+    skipped = source / PAYLOAD
+    return [
+        path
+        for package in PACKAGES
+        for path in sorted((source / package).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and skipped not in path.parents
+    ]
