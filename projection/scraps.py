@@ -15,7 +15,7 @@ def is_scrap(name: str) -> bool:
     """True for a temporary name whose process is gone (or is this one, which holds the lock and is not
     writing just now)."""
     found = _NAME.match(name)
-    return found is not None and not _other_process_runs(int(found[1]))
+    return found is not None and not other_process_runs(int(found[1]))
 
 
 def sweep(system: System, folder: str) -> None:
@@ -34,7 +34,8 @@ def sweep(system: System, folder: str) -> None:
             sweep(system, path)
 
 
-def _other_process_runs(pid: int) -> bool:
+def other_process_runs(pid: int) -> bool:
+    """True when another process than this one has that number now, or when that cannot be told."""
     if pid == os.getpid():
         return False
     if os.name == "nt":

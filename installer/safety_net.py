@@ -1,0 +1,31 @@
+"""Two scripts that need no program of ours: for a version that does not start, and for an app that is gone.
+
+`{app}/rollback.sh` goes back to the version before; `{state}/withdraw.sh` takes the hooks out of every
+target from the records in the state root. Both are copies, so that nothing in the app has to work.
+"""
+
+from __future__ import annotations
+
+import os
+
+from projection.system import System
+from ways.core.roots import Roots
+
+ROLLBACK, WITHDRAW = "rollback.sh", "withdraw.sh"
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def place(system: System, roots: Roots) -> None:
+    """Put both in place, or bring them up to date; nothing is written when they are. Raises OSError.
+
+    On Windows `rollback.ps1` is the installer's to place, and a hook there names the program itself.
+    """
+    if os.name == "nt":
+        return
+    for folder, name, mode in ((roots.app, ROLLBACK, 0o755), (roots.state, WITHDRAW, 0o700)):
+        data = system.read_bytes(os.path.join(_HERE, name))
+        path = os.path.join(folder, name)
+        if system.kind(path) == "file" and system.read_bytes(path) == data:
+            continue
+        system.make_folders(folder, 0o755 if folder == roots.app else 0o700)
+        system.write_atomic(path, data, mode)
