@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "ways.settings": ENGINE_BASE | {"windows"},
     "ways.matching": ENGINE_BASE | {"ways.catalogue"},
     "ways.disclosure": ENGINE_BASE | STATE | {"ways.matching", "windows"},
+    "ways.readers": ENGINE_BASE | STATE | {"ways.disclosure"},
     "ways.embedding": ENGINE_BASE | STATE | {"ways.matching", "windows"},
     "ways.gate": ENGINE_BASE | STATE | {"ways.embedding", "ways.disclosure", "ways.matching", "windows"},
     "ways.agent": ENGINE_BASE | STATE | {"ways.gate", "ways.embedding", "windows"},

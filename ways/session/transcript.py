@@ -144,7 +144,7 @@ class _Scan:
         elif kind == "system" and row.get("subtype") == "compact_boundary":
             if self.position is None:
                 self.position = _count(_mapping(row.get("compactMetadata")).get("postTokens"))
-        elif kind == "user" and self.wants_prose and _is_human(row):
+        elif kind == "user" and self.wants_prose and is_human_turn(row):
             self.wants_prose = False
 
     def _is_wanted(self, offset: int, line: bytes) -> bool:
@@ -179,7 +179,7 @@ class _Scan:
         model = message.get("model")
         if model == SYNTHETIC or row.get("isApiErrorMessage") is True:
             return
-        tokens = sum(_count(_mapping(message.get("usage")).get(name)) for name in _USAGE)
+        tokens = context_tokens(message)
         if tokens:
             if self.position is None:
                 self.position = tokens
@@ -235,6 +235,11 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
+def context_tokens(message: dict[str, Any]) -> int:
+    """The context in use after this assistant message, in tokens; 0 when it does not say."""
+    return sum(_count(_mapping(message.get("usage")).get(name)) for name in _USAGE)
+
+
 def _texts(content: object) -> list[str]:
     """The texts of a message's content: a string, or the text blocks of a list."""
     if isinstance(content, str):
@@ -247,7 +252,7 @@ def _texts(content: object) -> list[str]:
     return found
 
 
-def _is_human(row: dict[str, Any]) -> bool:
+def is_human_turn(row: dict[str, Any]) -> bool:
     """A user row that is no tool result, not meta and no compact summary."""
     if row.get("isMeta") is True or row.get("isCompactSummary") is True or "toolUseResult" in row:
         return False

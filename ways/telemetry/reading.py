@@ -8,6 +8,7 @@ from ways.core import jsontext
 from ways.telemetry import folding
 
 MAX_LINE = 1 << 20
+_TEXT_ONLY = {str}
 
 
 def read(events_path: str, wanted: Callable[[bytes], bool] | None = None) -> Iterator[dict[str, str]]:
@@ -47,6 +48,8 @@ def parse(line: bytes) -> dict[str, str] | None:
     document = jsontext.loads_or_none(line)
     if not isinstance(document, dict) or not isinstance(document.get("event"), str):
         return None
+    if set(map(type, document.values())) == _TEXT_ONLY:
+        return document
     event: dict[str, str] = {}
     for key, value in document.items():
         if isinstance(value, str):
