@@ -123,6 +123,7 @@ class Session:
         self.tokens = 12_000
         self.clock = datetime(2026, 11, 30, 8, 0, tzinfo=UTC)
         self._uses = 0
+        self.notices = False  # whether the one notice a session of a missing engine may show (case h22)
         self.document: dict[str, Any] = json.loads((self.config / "settings.json").read_text("utf-8"))
 
     # What Claude Code writes
@@ -200,12 +201,20 @@ class Session:
         data = json.dumps(payload, ensure_ascii=False).encode("utf-8") if data is None else data
         commands = self.commands(payload)
         assert commands, f"no hook for {payload['hook_event_name']}"
+        if not self.notices and payload["hook_event_name"] in ("UserPromptSubmit", "PostToolUse"):
+            self._notice_seen(str(payload["session_id"]))
         with ThreadPoolExecutor(len(commands)) as pool:
             ran = list(pool.map(lambda pair: self.run(pair[0], pair[1], data), commands))
         for one in ran:
             assert one.code == 0, (one.command, one.stderr)
             assert one.stderr == b"", (one.command, one.stderr)
         return ran
+
+    def _notice_seen(self, session_id: str) -> None:
+        if re.fullmatch(r"\w[\w-]{0,100}", session_id):
+            notices = self.directory.parent / session_id / "notices"
+            notices.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (notices / "engine").touch()
 
     def run(self, command: str, timeout: float, data: bytes) -> Ran:
         process = subprocess.Popen(

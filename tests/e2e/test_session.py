@@ -94,6 +94,16 @@ def test_the_epoch_counts_prompts_commands_and_files(home: Home, session: Sessio
     assert (session.directory / "epoch").read_text().strip() == "4"
 
 
+def test_case_h22_a_missing_engine_is_one_notice_a_session(session: Session, project: Path) -> None:
+    own(project, "team/deploy", "pattern: deploy\nrefire: 0", "DEPLOY-BODY")
+    session.notices = True
+    session.start()
+    shown = [session.prompt("deploy") for _ in range(3)]
+    assert shown[0].startswith("DEPLOY-BODY\n\n(ways: matching by meaning is off")
+    assert "`ways status`" in shown[0]
+    assert shown[1:] == ["DEPLOY-BODY", "DEPLOY-BODY"]
+
+
 def test_case_h17_envelopes_are_not_matched(session: Session, project: Path) -> None:
     own(project, "team/deploy", "pattern: deploy", "DEPLOY-BODY")
     session.start()
@@ -352,7 +362,7 @@ def test_checks_bring_their_parent_and_then_thin_out(session: Session, project: 
     assert session.bash("make release") == "ANCHOR\n\nCHECK"
 
 
-def test_tool_context_can_wait_for_the_end_of_the_tool(
+def test_case_h29_a_way_is_stamped_only_when_it_is_emitted(
     home: Home, project: Path, config: Callable[[str], None]
 ) -> None:
     own(project, "team/make", "commands: ^make", "MAKE-BODY")
@@ -361,6 +371,6 @@ def test_tool_context_can_wait_for_the_end_of_the_tool(
     session.start()
     command = {"command": "make all"}
     assert session.before("Bash", command) == ""
-    assert session.marker("team/make") is None, "case h29: stamped only when it is emitted"
+    assert session.marker("team/make") is None, "held back until the tool has ended"
     assert session.after("Bash", command) == "MAKE-BODY"
     assert session.after("Bash", command) == "" and session.marker("team/make") is not None

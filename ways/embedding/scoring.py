@@ -163,7 +163,9 @@ def score_surface(
         return NoScores("the surface is blank")
     corpus = sidecar.load(sidecar.path_in(roots.cache, lane))
     if isinstance(corpus, sidecar.Problem):
-        return NoScores(f"no corpus: {corpus.reason}", unbuilt=corpus.missing)
+        # Not built yet is no fault, unless it cannot be built: then the user is told (case h22).
+        never = corpus.missing and opener is None and not _engine_is_there(lane, roots)
+        return NoScores(f"no corpus: {corpus.reason}", engine=never, unbuilt=corpus.missing)
     parts = tuple(chunks) if lane == EN and len(chunks) > 1 else ()
     texts = list(dict.fromkeys((whole, *parts)))
     places = [texts.index(part) for part in parts]
@@ -178,6 +180,13 @@ def score_surface(
 
         opener = open_engine
     return _in_process(corpus, texts, places, opener(lane, roots))
+
+
+def _engine_is_there(lane: str, roots: Roots) -> bool:
+    """True when the engine's files exist; they are not opened."""
+    from ways.embedding import paths
+
+    return bool(paths.find_library(roots) and paths.find_model(lane, roots))
 
 
 def _in_process(

@@ -9,7 +9,7 @@ from array import array
 import pytest
 
 from ways.core.roots import resolve
-from ways.embedding import cosine, scoring, sidecar
+from ways.embedding import cosine, paths, scoring, sidecar
 from ways.embedding.engine import MISSING_MODEL, EngineProblem
 from ways.embedding.sidecar import Entry
 from ways.matching.types import LaneScores
@@ -173,6 +173,20 @@ def test_no_engine_is_a_reason_and_worth_a_notice(roots):
     assert found.scores.lanes == ()
     assert found.engine_missing
     assert found.reasons == ("en: the English model is not there  Next: ways doctor",)
+
+
+def test_case_h22_a_corpus_that_cannot_be_built_is_worth_a_notice(roots, tmp_path, monkeypatch):
+    os.unlink(sidecar.path_in(roots.cache, "en"))
+    library, models = tmp_path / "ways_native.so", tmp_path / "models"
+    monkeypatch.setenv("WAYS_ENGINE_LIB", str(library))
+    monkeypatch.setenv("WAYS_MODELS_DIR", str(models))
+    assert scoring.semantic_scores("east", (), roots, resident=False).engine_missing
+    library.touch()
+    models.mkdir()
+    (models / paths.model_name("en")).touch()
+    found = scoring.semantic_scores("east", (), roots, resident=False)
+    assert not found.engine_missing, "the first build has yet to come: no fault"
+    assert found.reasons == ("en: no corpus: not built yet",)
 
 
 def test_case_h04_a_failing_engine_is_counted_and_said(roots):
