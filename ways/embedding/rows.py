@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ALIAS, BODY = "alias", "body"
 MAX_CHUNKS = 8
 MIN_CHUNK = 12
+# Neighbours are joined up to this length: the best of many short chunks resembles any sentence by chance
+# (measured in docs/decisions/accuracy.md).
+JOINED = 600
 # The model's window is 256 tokens of about 4 characters; what is beyond it would not be seen.
 MAX_CHUNK = 1000
 MAX_ALIAS = 2000
@@ -83,16 +86,19 @@ def body_chunks(body: str) -> tuple[str, ...]:
     """At most eight chunks that cover a body: its paragraphs and list items, each with the headings
     before it.
 
-    Neighbours are joined, the shortest pair first, while there are more than eight, and a piece of
-    under 12 characters with the next. Each chunk is one line of at most 1,000 characters.
+    Neighbours are joined, the shortest pair first, while there are more than eight or the pair has at most
+    JOINED characters, and a piece of under 12 characters with the next. Each chunk is one line of at most
+    1,000 characters.
     """
     blocks = _joined_short(_blocks(_COMMENT.sub("", text.clean(body))))
     # Whole rows of neighbours first: a hostile body of a million lines must not cost their square.
     while len(blocks) > MAX_CHUNKS * MAX_CHUNKS:
         blocks = [" ".join(blocks[at : at + 2]) for at in range(0, len(blocks), 2)]
-    while len(blocks) > MAX_CHUNKS:
+    while len(blocks) > 1:
         sizes = [len(first) + len(second) for first, second in pairwise(blocks)]
         at = sizes.index(min(sizes))
+        if len(blocks) <= MAX_CHUNKS and sizes[at] > JOINED:
+            break
         blocks[at : at + 2] = [f"{blocks[at]} {blocks[at + 1]}"]
     return tuple(block[:MAX_CHUNK] for block in blocks if len(block) >= MIN_CHUNK)
 

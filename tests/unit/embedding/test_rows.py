@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +10,20 @@ from ways.embedding import rows
 from ways.embedding.rows import ALIAS, BODY, Row, Texts, body_chunks, rows_for
 
 
-def test_paragraphs_are_chunks_and_take_their_headings_along():
+@pytest.fixture
+def unjoined(monkeypatch):
+    """Chunks as they are before short neighbours are joined."""
+    monkeypatch.setattr(rows, "JOINED", 0)
+
+
+def test_short_neighbours_are_one_chunk_up_to_a_length():
+    part = "A sentence of guidance. " * 10
+    chunks = body_chunks(f"# Title\n\n{part}\n\n{part}\n\n{part}")
+    assert sorted(chunk.count("sentence") for chunk in chunks) == [10, 20]
+    assert all(len(chunk) <= rows.JOINED for chunk in chunks)
+
+
+def test_paragraphs_are_chunks_and_take_their_headings_along(unjoined):
     body = (
         "# Title\n\n## Part\n\nFirst paragraph,\ntwo lines.\n\nSecond paragraph.\n\n"
         "## Next\n- the first item\n  goes on\n  - nested\n2. the second item\n"
@@ -22,7 +36,7 @@ def test_paragraphs_are_chunks_and_take_their_headings_along():
     )
 
 
-def test_a_fence_is_one_chunk_and_its_comments_are_no_headings():
+def test_a_fence_is_one_chunk_and_its_comments_are_no_headings(unjoined):
     body = "Run this now:\n\n```sh\n# not a heading\n\nmake all the things\n```\n\nThen look at it.\n"
     assert body_chunks(body) == ("Run this now:", "# not a heading make all the things", "Then look at it.")
 
@@ -31,20 +45,20 @@ def test_an_open_fence_ends_with_the_body():
     assert body_chunks("~~~\nopen to the end\n\nstill open") == ("open to the end still open",)
 
 
-def test_comments_are_left_out_and_short_pieces_joined():
+def test_comments_are_left_out_and_short_pieces_joined(unjoined):
     body = "<!-- a note\nfor authors -->\n\n- one\n- two\n- three\n\nThis one is long enough.\n\nend"
     assert body_chunks(body) == ("one two three", "This one is long enough. end")
     assert body_chunks("too short") == ()
 
 
-def test_a_heading_at_the_end_is_not_lost():
+def test_a_heading_at_the_end_is_not_lost(unjoined):
     assert body_chunks("Something here first.\n\n## And a last heading") == (
         "Something here first.",
         "And a last heading",
     )
 
 
-def test_at_most_eight_chunks_that_cover_everything():
+def test_at_most_eight_chunks_that_cover_everything(unjoined):
     body = "\n\n".join(f"Paragraph number {at} says something." for at in range(40))
     chunks = body_chunks(body)
     assert len(chunks) == rows.MAX_CHUNKS
@@ -64,7 +78,7 @@ def test_a_body_of_a_million_lines_is_chunked():
     assert len(body_chunks("word here and there\n\n" * 100_000)) == rows.MAX_CHUNKS
 
 
-def test_rows_of_the_two_lanes():
+def test_rows_of_the_two_lanes(unjoined):
     item = Texts(
         "core:a",
         "does things words",
