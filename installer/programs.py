@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from ways.core.roots import Roots
 
 VERSION_SECONDS = 30.0
 PROBE_SECONDS = 120.0
+BACKGROUND_SECONDS = 30.0
 RECONCILE_SECONDS = 300.0
 # What would lead a probe to the user's files instead of its own empty home.
 _ROOT_VARIABLES = (
@@ -94,10 +96,22 @@ def probe(system: System, roots: Roots, content: str, version: str) -> str:
         set_up = run(through, ["reconcile", "--quiet"], PROBE_SECONDS, environ)
         if set_up.code != 0:
             return f"it cannot set itself up in an empty home: {set_up.complaint or set_up.code}"
-        return _examined(run(through, ["doctor", "--offline", "--json"], PROBE_SECONDS, environ))
+        found = _examined(run(through, ["doctor", "--offline", "--json"], PROBE_SECONDS, environ))
+        _wait_for_background(system, content)
+        return found
     finally:
         if system.kind(home) == "folder":
             system.remove_tree(home)
+
+
+def _wait_for_background(system: System, content: str) -> None:
+    """Wait until what the probe's hooks started has ended: the folder is about to be renamed."""
+    deadline = time.monotonic() + BACKGROUND_SECONDS
+    while time.monotonic() < deadline:
+        with versions.claimed(system, content) as free:
+            if free:
+                return
+        time.sleep(0.1)
 
 
 def _empty_home(system: System, home: str, content: str) -> dict[str, str]:
@@ -113,6 +127,8 @@ def _empty_home(system: System, home: str, content: str) -> dict[str, str]:
         config = os.path.join(home, ".config", "agent-ways")
         environ |= {"HOME": home, "XDG_RUNTIME_DIR": os.path.join(home, "run")}
         system.make_folders(os.path.join(home, "run"), 0o700)
+    # A program in its final place would take the app root around it for its own.
+    environ["WAYS_APP_ROOT"] = app
     system.make_folders(app)
     system.make_folders(config)
     # Nothing that outlives the probe is started from a folder that is about to be renamed.

@@ -7,6 +7,7 @@ is finished when it works, and the old one comes back when it does not.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from installer import journal, programs, switching, versions
 from installer.stage import CURRENT, PREVIOUS
@@ -20,7 +21,7 @@ def is_needed(roots: Roots) -> bool:
     return os.path.lexists(journal.path(roots))
 
 
-def recover(system: System, roots: Roots) -> str:
+def recover(system: System, roots: Roots, environ: Mapping[str, str]) -> str:
     """Bring the installation to rest and say what was done, "" for nothing. Call it under the update lock.
 
     Raises OSError when even that cannot be written.
@@ -40,7 +41,7 @@ def recover(system: System, roots: Roots) -> str:
             versions.point(system, roots, PREVIOUS, entry.previous)
         # else: somebody has chosen a version since, by the rollback script.
         return _undone(system, roots, entry)
-    return _finished(system, roots, entry)
+    return _finished(system, roots, entry, environ)
 
 
 def _undone(system: System, roots: Roots, entry: journal.Journal) -> str:
@@ -49,7 +50,7 @@ def _undone(system: System, roots: Roots, entry: journal.Journal) -> str:
     return f"an interrupted {entry.operation} to {entry.after} was undone"
 
 
-def _finished(system: System, roots: Roots, entry: journal.Journal) -> str:
+def _finished(system: System, roots: Roots, entry: journal.Journal, environ: Mapping[str, str]) -> str:
     """The new version is active: confirm it, or go back."""
     versions.point(system, roots, CURRENT, entry.after)
     versions.place_stable_names(system, roots)
@@ -61,7 +62,7 @@ def _finished(system: System, roots: Roots, entry: journal.Journal) -> str:
             f"an interrupted {entry.operation} to {entry.after} was undone, because it does not work: {why}"
         )
     try:
-        done = switching.finish(system, roots, entry)
+        done = switching.finish(system, roots, entry, environ)
     except UserError as error:
         return f"an interrupted {entry.operation} to {entry.after} was finished, but: {error}"
     told = "; ".join(done.problems)

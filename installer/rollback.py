@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from installer import journal, recovery, switching, versions
 from installer.switching import Finished
@@ -40,12 +41,12 @@ def plan(system: System, roots: Roots) -> RollbackPlan:
     return RollbackPlan(installed.current, installed.previous, versions.damage(system, content))
 
 
-def apply(system: System, roots: Roots) -> Finished:
+def apply(system: System, roots: Roots, environ: Mapping[str, str]) -> Finished:
     """Do it. Call it under the update lock. Raises UserError, OSError."""
-    recovery.recover(system, roots)
+    told = recovery.recover(system, roots, environ)
     what = plan(system, roots)
     if what.fault:
         raise UserError(what.fault, f"ways update --version {what.after} --allow-downgrade", WRONG)
-    return switching.switch(
-        system, roots, journal.begin(journal.ROLLBACK, what.before, what.after, what.after)
-    )
+    entry = journal.begin(journal.ROLLBACK, what.before, what.after, what.after)
+    done = switching.switch(system, roots, entry, environ)
+    return replace(done, notes=(told, *done.notes)) if told else done

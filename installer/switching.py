@@ -34,7 +34,7 @@ class Finished:
     exit_code: int = DONE
 
 
-def switch(system: System, roots: Roots, entry: Journal) -> Finished:
+def switch(system: System, roots: Roots, entry: Journal, environ: Mapping[str, str]) -> Finished:
     """Make `entry.after`, which is in place, the active version, and everything that follows.
 
     Raises UserError when the new program does not start by its launched path: the old one is active again.
@@ -43,7 +43,7 @@ def switch(system: System, roots: Roots, entry: Journal) -> Finished:
     make_active(system, roots, entry)
     entry = journal.write(system, roots, entry, journal.CONFIRM)
     confirm(system, roots, entry)
-    return finish(system, roots, entry)
+    return finish(system, roots, entry, environ)
 
 
 def make_active(system: System, roots: Roots, entry: Journal) -> None:
@@ -83,7 +83,7 @@ def undo(system: System, roots: Roots, entry: Journal) -> None:
     versions.point(system, roots, PREVIOUS, entry.previous)
 
 
-def finish(system: System, roots: Roots, entry: Journal) -> Finished:
+def finish(system: System, roots: Roots, entry: Journal, environ: Mapping[str, str]) -> Finished:
     """What comes after a confirmed switch: reconcile and corpus by the new program, then clean-up.
 
     Faults here are told as their own and undo nothing.
@@ -94,7 +94,7 @@ def finish(system: System, roots: Roots, entry: Journal) -> Finished:
     notes = clean_up(system, roots)
     receipt.note(system, roots, entry.operation, entry.before, entry.after)
     journal.clear(system, roots)
-    other = other_launched(roots, entry.after, os.environ)
+    other = other_launched(roots, entry.after, environ)
     if other:
         problems.append(other)
         code = code or OVERRIDDEN

@@ -186,7 +186,11 @@ def _wanted(wish: Wish, found: list[Release]) -> Release | None:
 
 
 def apply(
-    system: System, roots: Roots, what: UpdatePlan, progress: download.Progress | None = None
+    system: System,
+    roots: Roots,
+    what: UpdatePlan,
+    environ: Mapping[str, str],
+    progress: download.Progress | None = None,
 ) -> Finished:
     """Carry a plan out. Call it under the update lock, after recovery. Raises UserError; the version that
     was active is active then."""
@@ -210,7 +214,7 @@ def apply(
         _abandon(system, roots)
         raise _write_failed(error) from error
     try:
-        return switching.switch(system, roots, entry)
+        return switching.switch(system, roots, entry, environ)
     except OSError as error:
         # The journal tells the next run where this one stopped.
         raise _write_failed(error) from error
@@ -338,11 +342,11 @@ def run(
     progress: download.Progress | None = None,
 ) -> Finished:
     """The whole of `ways update`. Call it under the update lock. Raises UserError, OSError."""
-    told = recovery.recover(system, roots)
+    told = recovery.recover(system, roots, environ)
     refuse_managed(system, roots)
     refuse_development(system, roots, wish.force)
     base = release_base(system, roots, wish.base, environ)
     found = available(roots, base, tuf_client.trusted_root(roots))
-    done = apply(system, roots, plan(system, roots, wish, found), progress)
+    done = apply(system, roots, plan(system, roots, wish, found), environ, progress)
     notes = (told, *done.notes) if told else done.notes
     return Finished(done.version, notes, done.problems, done.exit_code)

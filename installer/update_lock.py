@@ -44,9 +44,10 @@ def this_process(command: str) -> Holder:
 
 
 @contextmanager
-def update_lock(roots: Roots, command: str) -> Iterator[None]:
-    """Holds the lock inside the block. Raises UserError (exit 5) naming the holder when another runs."""
-    lock = Lock(os.path.join(roots.state, "locks", "update.lock"), WAIT_SECONDS)
+def update_lock(roots: Roots, command: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Holds the lock inside the block. Raises UserError (exit 5) naming the holder when another runs for
+    longer than `wait` seconds."""
+    lock = Lock(os.path.join(roots.state, "locks", "update.lock"), wait)
     try:
         lock.acquire()
     except LockTimeout as error:

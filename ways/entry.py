@@ -16,6 +16,10 @@ def main(argv: list[str] | None = None) -> int:
         first == "--noop"
     ):  # what a start costs, for the benchmarks; the frozen program answers it sooner still
         return 0
+    if getattr(sys, "frozen", False):
+        from ways.core import in_use
+
+        in_use.hold()  # an update removes no version that somebody runs
     if first == "hook":
         from ways.lanes.dispatch import main as hook
 
