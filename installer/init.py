@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from projection import records
 from projection.reconcile import Options, Outcome, TargetPlan, apply_plans, plan_targets, run_lock
 from projection.report import plan_lines
 from projection.system import System
-from projection.target_store import listed_targets, save_targets
+from projection.target_store import default_target, listed_targets, save_targets
 from projection.targets import Target, make_target, placement_fault
 from projection.wants import App
 from ways.core.errors import REFUSED, USAGE, UserError
@@ -127,8 +128,18 @@ def _choice(document: Mapping[str, Any], name: str, choices: tuple[str, ...], wh
     return value
 
 
+def present_targets(system: System, roots: Roots) -> tuple[Target, ...]:
+    """The targets as they are: the list; where nobody has written one, the implicit default if ways has
+    ever been put into it. Raises UserError when the list cannot be read."""
+    listed = listed_targets(system, roots)
+    if listed is not None:
+        return listed
+    default = default_target(system, roots)
+    return (default,) if default.key in records.load_all(system, roots) else ()
+
+
 def chosen_targets(system: System, roots: Roots, answers: Answers) -> tuple[Target, ...]:
-    """The list as it will be: the chosen folders enabled, those that were listed before and are not
+    """The list as it will be: the chosen folders enabled, those that were served before and are not
     chosen any more disabled. Raises UserError when one cannot be a target."""
     chosen: list[Target] = []
     for spelling in answers.targets:
@@ -136,7 +147,7 @@ def chosen_targets(system: System, roots: Roots, answers: Answers) -> tuple[Targ
         if target.key not in {other.key for other in chosen}:
             chosen.append(target)
     keys = {target.key for target in chosen}
-    before = {target.key: target for target in listed_targets(system, roots) or ()}
+    before = {target.key: target for target in present_targets(system, roots)}
     found = [
         _replaced(before[target.key], enabled=True) if target.key in before else target for target in chosen
     ]

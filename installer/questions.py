@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,14 +30,17 @@ def ask(candidates: Sequence[Candidate], domains: Sequence[str], now: Answers) -
 
 
 def ask_targets(candidates: Sequence[Candidate], chosen: Sequence[str]) -> tuple[str, ...]:
-    """Which config directories to serve."""
-    choices = [
+    """Which config directories to serve: those that are served now, then what was found."""
+    choices = [questionary.Choice(f"{printable(path)}  (served now)", path, checked=True) for path in chosen]
+    served = {os.path.realpath(os.path.expanduser(path)) for path in chosen}
+    choices += [
         questionary.Choice(
             title=f"{printable(found.path)}  ({found.reason}{'' if found.exists else ', will be made'})",
             value=found.path,
-            checked=found.path in chosen if chosen else index == 0,
+            checked=not chosen and index == 0,
         )
         for index, found in enumerate(candidates)
+        if os.path.realpath(found.path) not in served
     ]
     choices.append(questionary.Choice(title=OTHER, value=OTHER))
     picked = _answer(

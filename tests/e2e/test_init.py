@@ -59,6 +59,48 @@ def test_a_second_run_starts_from_the_present_state(home: Home) -> None:
     assert (home.claude / "settings.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_case_s07_one_target_more_leaves_the_others_served(home: Home, listed: bool) -> None:
+    if listed:
+        home.ways("target", "add", str(home.claude))
+    else:
+        home.ways("reconcile")  # the implicit default, which no list names
+    before = (home.claude / "settings.json").read_bytes()
+    home.ways("init", "--target", str(home.path / "work"), code=1)
+    assert (home.claude / "settings.json").read_bytes() == before
+    rows = json.loads(home.ways("target", "list", "--json"))
+    assert [(row["path"], row["state"]) for row in rows] == [
+        (str(home.claude), "active"),
+        (str(home.path / "work"), "active"),
+    ]
+
+
+def test_case_s07_a_target_that_is_not_found_by_itself_stays_ticked(home: Home) -> None:
+    odd = home.path / "somewhere" / "odd"
+    home.ways("target", "add", str(home.claude))
+    home.ways("target", "add", str(odd))
+    child = terminal(home, "--dry-run")
+    child.expect("served now")
+    for question in ("Which Claude Code", "In which language", "Which kinds", "Add rules", "such a judge"):
+        child.expect(question)
+        child.send(ENTER)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert "disabled" not in (child.before or "") and str(odd) in (child.before or "")
+
+
+def test_case_s07_a_target_that_is_chosen_no_more_is_withdrawn(home: Home, tmp_path: Path) -> None:
+    original = (home.claude / "settings.json").read_bytes()
+    home.ways("reconcile")
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps({"targets": [str(home.path / "work")]}))
+    home.ways("init", "--answers", str(answers), code=1)
+    assert (home.claude / "settings.json").read_bytes() == original
+    states = [row["state"] for row in json.loads(home.ways("target", "list", "--json"))]
+    assert sorted(states) == ["active", "withdrawn"]
+
+
 def test_dry_run_touches_nothing(home: Home) -> None:
     before = tree(home.path)
     out = home.ways("init", "--target", str(home.claude), "--secret-deny", "--dry-run")

@@ -21,7 +21,9 @@ from ways.core.text import printable
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something is wrong.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and change nothing.")
-@click.option("--target", "targets", multiple=True, metavar="DIR", help="A config directory to serve.")
+@click.option(
+    "--target", "targets", multiple=True, metavar="DIR", help="A config directory to serve as well."
+)
 @click.option("--language", metavar="CODE", help="The language of your prompts (en, de, ja, …).")
 @click.option("--without-domain", "without", multiple=True, metavar="NAME", help="Guidance to leave out.")
 @click.option("--secret-deny/--no-secret-deny", "deny", default=None, help="Keep Claude from secret files.")
@@ -94,13 +96,12 @@ def _project(roots: Roots, quiet: bool) -> int:
 def _present(roots: Roots) -> Answers:
     """The answers that describe the present state."""
     from projection.system import RealSystem
-    from projection.target_store import listed_targets
     from ways.agent import keys
     from ways.gate import settings as gate
     from ways.settings.load import load
 
     settings = load(roots)
-    listed = listed_targets(RealSystem(), roots) or ()
+    listed = setup.present_targets(RealSystem(), roots)
     stored = keys.stored_providers(roots, gate.PROVIDERS)
     return Answers(
         targets=tuple(target.path for target in listed if target.enabled),
@@ -129,7 +130,8 @@ def _from_flags(
         except OSError as error:
             raise UserError(f"{answers_file}: {error.strerror}", "ways init", USAGE) from error
     return Answers(
-        targets=targets or base.targets,
+        # One folder more never means that another is not to be served any more (`ways target disable`).
+        targets=(*base.targets, *targets),
         language=(language or base.language).lower(),
         without_domains=without or base.without_domains,
         secret_path_deny=base.secret_path_deny if deny is None else deny,
@@ -167,6 +169,7 @@ def _set_up(roots: Roots, answers: Answers, quiet: bool, dry_run: bool, ask: boo
     from installer import questions
     from installer.stage import prepare
     from projection import preferences, report
+    from projection.reconcile import worst
     from projection.system import DryRunSystem, RealSystem
     from ways.settings.writer import set_values
 
@@ -194,7 +197,7 @@ def _set_up(roots: Roots, answers: Answers, quiet: bool, dry_run: bool, ask: boo
         set_values(os.path.join(roots.config, "config.yaml"), values, state_root=roots.state)
 
     outcomes = setup.apply_init(real, roots, lambda: prepare(real, roots), options, plan, write)
-    code = max((outcome.exit_code for outcome in outcomes), default=DONE)
+    code = worst(outcome.exit_code for outcome in outcomes)
     for outcome in outcomes:
         for text in report.fault_lines(outcome.plan, outcome.error):
             click.echo(text, err=True)
