@@ -83,6 +83,29 @@ def test_a_whole_session(home: Home, session: Session, project: Path) -> None:
     assert sum("no semantic signal" in line for line in lines) == 2, "once, and once after the reset (h22)"
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_the_start_after_a_compaction_knows_that_the_context_is_gone(
+    session: Session, project: Path, told: bool
+) -> None:
+    """Claude Code may run the hooks before it writes the row of the compaction (`told` False)."""
+    own(project, "team/full", "trigger: context-threshold\nthreshold: 75", "FULL-BODY")
+    own(project, "team/lock", "trigger: file-exists\npath: uv.lock", "LOCK-BODY")
+    (project / "uv.lock").touch()
+    session.start()
+    session.say("Long.", tokens=160_000)
+    assert "FULL-BODY" in session.prompt("go on")
+    boundary = {"subtype": "compact_boundary", "compactMetadata": {"postTokens": 9_000}}
+    if told:
+        session.row("system", **boundary)
+    shown = session.start("compact")
+    assert "FULL-BODY" not in shown and "LOCK-BODY" in shown
+    assert session.marker("team/lock") == (9_000 if told else 0)
+    if not told:
+        session.row("system", **boundary)
+    session.say("On we go.", tokens=45_000)
+    assert session.prompt("go on") == "LOCK-BODY", "15 % of the window after the compaction"
+
+
 def test_the_epoch_counts_prompts_commands_and_files(home: Home, session: Session) -> None:
     session.start()
     session.prompt("hello")

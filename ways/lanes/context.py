@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ways.settings.load import Settings
 
 MAIN = "main"
+COMPACT = "compact"
 
 
 class Context:
@@ -130,7 +131,14 @@ class Context:
 
     @property
     def position(self) -> int:
-        """The token position of this agent."""
+        """The token position of this agent.
+
+        A SessionStart after a compaction may come before the row that tells what is left: what the
+        transcript says then is the context of before, which is gone.
+        """
+        just_compacted = self.payload.event == "SessionStart" and self.payload.text("source") == COMPACT
+        if just_compacted and not self.transcript.compacted:
+            return 0
         return self.transcript.position
 
     @property

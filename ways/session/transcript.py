@@ -33,7 +33,7 @@ class Transcript:
     """What one pass found; an absent or empty transcript is `Transcript()`.
 
     `position` is the context in use in tokens (input + cache creation + cache read of the newest
-    assistant row; what a later compaction left). `model` is that row's model id, `version` the
+    assistant row; what a later compaction left, and then `compacted` is true). `model` is that row's model id, `version` the
     Claude Code that wrote it. `prose` is Claude's text
     since the last human turn, from the last 64 KiB. `messages` are queued operator messages newer
     than the mark, oldest first, `mark` the timestamp of the newest queued row seen ("" for none newer),
@@ -52,6 +52,7 @@ class Transcript:
     inode: int = 0
     size: int = 0
     bytes_read: int = 0
+    compacted: bool = False
 
 
 @record
@@ -101,6 +102,7 @@ class _Scan:
         self.sidechain = sidechain
         self.queue = queue
         self.position: int | None = None
+        self.compacted = False
         self.model = ""
         self.version = ""
         self.wants_prose = prose
@@ -144,6 +146,7 @@ class _Scan:
         elif kind == "system" and row.get("subtype") == "compact_boundary":
             if self.position is None:
                 self.position = _count(_mapping(row.get("compactMetadata")).get("postTokens"))
+                self.compacted = True
         elif kind == "user" and self.wants_prose and is_human_turn(row):
             self.wants_prose = False
 
@@ -223,6 +226,7 @@ class _Scan:
             inode=self.inode,
             size=self.size,
             bytes_read=bytes_read,
+            compacted=self.compacted,
         )
 
 
