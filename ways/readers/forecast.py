@@ -52,5 +52,5 @@ def in_words(cadence: Cadence, left: int | None) -> str:
     if cadence.once:
         return "after a reset"
     if left is None:
-        return "not here any more"
+        return "way is gone"
     return "may show now" if left == 0 else f"in {left:,} tokens"
