@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import sys
 from collections.abc import Callable
 
 import click
 
+from ways.catalogue.walk import walk
+from ways.catalogue.way import PROJECT
 from ways.core import files, roots
 from ways.core.errors import USAGE, WRITE_FAILED, UserError
 from ways.core.text import printable
@@ -52,6 +56,10 @@ def add(project: str, target: str | None, yes: bool) -> None:
     if trust.is_trusted(where, path):
         click.echo("Already trusted.")
         return
+    if not trust.can_be_listed(path):
+        raise UserError(
+            f"{path!r} is no line of UTF-8 text, so it cannot be listed", "rename the folder", USAGE
+        )
     scripts = project_scripts(path)
     for script in scripts:
         click.secho(printable(os.path.relpath(script, path)), bold=True)
@@ -59,7 +67,7 @@ def add(project: str, target: str | None, yes: bool) -> None:
         click.echo("  (cannot be read)" if data is None else _indented(data))
     if not scripts:
         click.echo("The project has no macro or postcheck now; later ones would run too.")
-    if not yes and not click.confirm(f"Let the scripts of {printable(path)} run?", default=False, err=True):
+    if not yes and not _agreed(path):
         click.echo("Nothing was changed.")
         return
     _write(where, lambda: trust.add(where, path))
@@ -77,6 +85,18 @@ def remove(project: str, target: str | None) -> None:
     click.echo("No longer trusted." if gone[0] else "It was not trusted.")
 
 
+def _agreed(path: str) -> bool:
+    """Ask. Raises UserError when there is nobody to answer."""
+    try:
+        return click.confirm(f"Let the scripts of {printable(path)} run?", default=False, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        again = f"ways trust add --yes {shlex.quote(path)}"
+        raise UserError("there is no terminal to answer on; nothing was changed", again, USAGE) from None
+
+
 def _write(where: str, change: Callable[[], object]) -> None:
     try:
         change()
@@ -89,18 +109,23 @@ def _write(where: str, change: Callable[[], object]) -> None:
 
 
 def _target(target: str | None) -> str:
-    return os.path.abspath(target) if target else roots.resolve().projection
+    return os.path.abspath(os.path.expanduser(target)) if target else roots.resolve().projection
 
 
 def project_scripts(project: str) -> list[str]:
-    """The macros and postchecks among the project's ways, sorted; links out of the project left out."""
+    """The macros and postchecks among the project's ways, sorted: those that the engine would run, through
+    links too, and those beside no way yet. Links that leave the project are followed by neither."""
     base = os.path.join(project, ".claude", "ways")
-    found = []
+    found = {
+        os.path.join(os.path.dirname(way.path), name)
+        for way in walk(PROJECT, base, project).files
+        for name in way.siblings
+    }
     for folder, _folders, names in os.walk(base):
         for name in names:
             stem, ending = os.path.splitext(name)
             if stem in _SCRIPTS and ending in _ENDINGS:
-                found.append(os.path.join(folder, name))
+                found.add(os.path.join(folder, name))
     return sorted(found)
 
 

@@ -19,7 +19,8 @@ MAX_BODY_BYTES = 256 * 1024
 
 @record
 class RenderContext:
-    """What rendering needs to know: limits, who asks, and whether project scripts may run."""
+    """What rendering needs to know: limits, who asks, and whether project scripts may run. `target` is
+    the config directory that `ways trust` must be told, "" for the default one."""
 
     project: str
     session_id: str
@@ -30,6 +31,7 @@ class RenderContext:
     timeout: float
     max_chars: int
     disabled_domains: tuple[str, ...] = ()
+    target: str = ""
 
 
 @record
@@ -40,10 +42,22 @@ class Rendered:
     problem: str = ""
 
 
-def untrusted_note(project: str) -> str:
-    """The line shown in place of a project macro that may not run (case h27)."""
-    where = text.snippet(text.printable(project), 300)
-    return f'(This project\'s way has a macro that did not run. To allow it: ways trust add "{where}")'
+def untrusted_note(project: str, target: str = "") -> str:
+    """The line shown in place of a project macro that may not run (case h27). The command in it works as
+    it stands, wherever it is pasted."""
+    command = f"ways trust add {_quoted(project)}"
+    if target:
+        command += f" --target {_quoted(target)}"
+    return f"(This project's way has a macro that did not run. To allow it: {command})"
+
+
+def _quoted(path: str) -> str:
+    """One word of a command line, on one line."""
+    path = text.printable(path).replace("\n", " ")
+    if os.name == "nt":
+        return f'"{path}"'
+    quoted = path.replace("'", "'\\''")
+    return f"'{quoted}'"
 
 
 def may_run(way: Way, context: RenderContext) -> bool:
@@ -79,7 +93,7 @@ def render(way: Way, body: str, context: RenderContext, room: int) -> Rendered:
     if not way.macro or not way.macro_file:
         return Rendered(static)
     if not may_run(way, context):
-        note = untrusted_note(context.project)
+        note = untrusted_note(context.project, context.target)
         joined = f"{static}\n\n{note}"
         return Rendered(joined if text.utf16_length(joined) <= room else static)
     path = os.path.join(way.directory, way.macro_file)

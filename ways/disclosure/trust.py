@@ -20,8 +20,12 @@ def trust_file(target: str) -> str:
 
 
 def resolved(path: str) -> str:
-    """The spelling in which two paths are compared: links resolved, case folded where the system folds."""
-    return os.path.normcase(os.path.realpath(path))
+    """The spelling in which two paths are compared: links resolved, case folded where the system folds;
+    "" for what cannot be a path (a NUL in a damaged list)."""
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except ValueError:
+        return ""
 
 
 def listed(target: str) -> list[str]:
@@ -29,7 +33,8 @@ def listed(target: str) -> list[str]:
     data = files.read_bytes_or_none(trust_file(target), MAX_BYTES)
     if data is None:
         return []
-    lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
+    # Split as bytes: a text would also be split at characters that may stand in a folder's name.
+    lines = [line.decode("utf-8", "replace").strip() for line in data.splitlines()]
     return [line for line in lines if line and not line.startswith("#") and os.path.isabs(line)]
 
 
@@ -41,10 +46,23 @@ def is_trusted(target: str, project: str) -> bool:
     return any(resolved(path) == wanted for path in listed(target))
 
 
+def can_be_listed(project: str) -> bool:
+    """True when the project's real path is one line of UTF-8 text, and thus one entry of the list."""
+    path = os.path.realpath(project)
+    try:
+        lines = path.encode("utf-8").splitlines()
+    except UnicodeEncodeError:
+        return False
+    return len(lines) == 1 and path == path.strip()
+
+
 def add(target: str, project: str) -> bool:
-    """List the project. Returns False when it was listed already. Raises OSError."""
+    """List the project. Returns False when it was listed already. Raises OSError, ValueError for a path
+    that no line can hold."""
     if is_trusted(target, project):
         return False
+    if not can_be_listed(project):
+        raise ValueError(f"not a line of a list: {project!r}")
     path = trust_file(target)
     data = files.read_bytes_or_none(path, MAX_BYTES) or b""
     if data and not data.endswith(b"\n"):
@@ -54,7 +72,7 @@ def add(target: str, project: str) -> bool:
 
 
 def remove(target: str, project: str) -> bool:
-    """Take the project off the list. Returns False when it was not on it. Raises OSError."""
+    """Take the project off the list; an emptied list goes. Returns False when it was not on it. Raises OSError."""
     path = trust_file(target)
     data = files.read_bytes_or_none(path, MAX_BYTES)
     if data is None:
@@ -64,7 +82,10 @@ def remove(target: str, project: str) -> bool:
     kept = [line for line in lines if not _names(line, wanted)]
     if len(kept) == len(lines):
         return False
-    _write(path, b"".join(kept))
+    if kept or os.path.islink(path):
+        _write(path, b"".join(kept))
+    else:
+        files.remove_if_there(path)
     return True
 
 

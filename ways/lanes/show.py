@@ -7,6 +7,8 @@ once; nothing is recorded that was not printed.
 
 from __future__ import annotations
 
+import os
+
 from ways.core import text
 from ways.core.locking import LockTimeout
 from ways.core.record import record, replace
@@ -57,6 +59,7 @@ def render_context(context: Context, scope: str) -> render.RenderContext:
         timeout=settings.macro_timeout_ms / 1000,
         max_chars=settings.macro_max_chars,
         disabled_domains=settings.disabled_domains,
+        target="" if context.target == os.path.join(context.roots.home, ".claude") else context.target,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from ways.disclosure import trust
 
 
@@ -16,7 +18,7 @@ def test_add_list_remove(tmp_path: Path) -> None:
     assert trust.add(str(target), str(project)) and not trust.add(str(target), str(project))
     assert trust.listed(str(target)) == [str(project)]
     assert trust.remove(str(target), str(project)) and not trust.remove(str(target), str(project))
-    assert trust.listed(str(target)) == []
+    assert trust.listed(str(target)) == [] and list(target.iterdir()) == [], "an empty list goes"
 
 
 def test_other_lines_of_the_file_stay(tmp_path: Path) -> None:
@@ -45,3 +47,26 @@ def test_the_mode_of_the_users_file_stays(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     trust.add(str(tmp_path), str(tmp_path / "p"))
     assert os.stat(file).st_mode & 0o777 == 0o640
+
+
+def test_an_entry_ends_at_its_line_and_nowhere_else(tmp_path: Path) -> None:
+    """U+2028 and its like end a line for Python's text, but not for the file."""
+    project = tmp_path / "odd\u2028" / "etc"
+    project.mkdir(parents=True)
+    trust.add(str(tmp_path), str(project))
+    assert trust.listed(str(tmp_path)) == [str(project)]
+    assert trust.is_trusted(str(tmp_path), str(project)) and not trust.is_trusted(str(tmp_path), "/etc")
+
+
+def test_a_name_with_a_line_end_is_refused(tmp_path: Path) -> None:
+    project = tmp_path / "x\n" / "etc"
+    project.mkdir(parents=True)
+    with pytest.raises(ValueError, match="not a line"):
+        trust.add(str(tmp_path), str(project))
+    assert not (tmp_path / trust.FILE_NAME).exists()
+
+
+def test_a_damaged_line_is_nobody(tmp_path: Path) -> None:
+    (tmp_path / trust.FILE_NAME).write_bytes(b"/a\0b\n/\xff\n" + os.fsencode(tmp_path) + b"\n")
+    assert trust.is_trusted(str(tmp_path), str(tmp_path))
+    assert not trust.is_trusted(str(tmp_path), "/a")
