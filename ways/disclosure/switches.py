@@ -113,7 +113,7 @@ def _plugin_folders(target: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for key, value in plugins.items() if isinstance(plugins, dict) else ():
         for install in value if isinstance(value, list) else [value]:
-            path = install.get("installPath") if isinstance(install, dict) else None
-            if isinstance(path, str) and os.path.isabs(path):
-                found.append((os.path.join(path, "agents"), key.split("@", 1)[0]))
+            place = install.get("installPath") if isinstance(install, dict) else None
+            if isinstance(place, str) and os.path.isabs(place):
+                found.append((os.path.join(place, "agents"), key.split("@", 1)[0]))
     return found

@@ -72,7 +72,8 @@ def add(target: str, project: str) -> bool:
 
 
 def remove(target: str, project: str) -> bool:
-    """Take the project off the list; an emptied list goes. Returns False when it was not on it. Raises OSError."""
+    """Take the project off the list; an emptied list goes. Returns False when it was not on it.
+    Raises OSError."""
     path = trust_file(target)
     data = files.read_bytes_or_none(path, MAX_BYTES)
     if data is None:

@@ -33,8 +33,8 @@ class Transcript:
     """What one pass found; an absent or empty transcript is `Transcript()`.
 
     `position` is the context in use in tokens (input + cache creation + cache read of the newest
-    assistant row; what a later compaction left, and then `compacted` is true). `model` is that row's model id, `version` the
-    Claude Code that wrote it. `prose` is Claude's text
+    assistant row; what a later compaction left, and then `compacted` is true). `model` is that row's
+    model id, `version` the Claude Code that wrote it. `prose` is Claude's text
     since the last human turn, from the last 64 KiB. `messages` are queued operator messages newer
     than the mark, oldest first, `mark` the timestamp of the newest queued row seen ("" for none newer),
     `newest` the timestamp of the newest row (only when messages were asked for). `inode` and `size`
