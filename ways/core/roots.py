@@ -8,6 +8,7 @@ macOS alike, an XDG variable that is empty or relative is ignored, `%LOCALAPPDAT
 from __future__ import annotations
 
 import os
+import sys
 
 from ways.core.record import record
 
@@ -117,6 +118,8 @@ def resolve(environ: Mapping[str, str] | None = None) -> Roots:
         config = os.path.join(_xdg(environ, "XDG_CONFIG_HOME", os.path.join(home, ".config")), NAME)
         state = os.path.join(_xdg(environ, "XDG_STATE_HOME", os.path.join(home, ".local", "state")), NAME)
         cache = os.path.join(_xdg(environ, "XDG_CACHE_HOME", os.path.join(home, ".cache")), NAME, "user")
+    if getattr(sys, "frozen", False):
+        app = _app_of_program() or app
     state = _override(environ, "WAYS_STATE_ROOT", state)
     sessions, note = _sessions(environ, state, home)
     return Roots(
@@ -129,6 +132,16 @@ def resolve(environ: Mapping[str, str] | None = None) -> Roots:
         home=home,
         sessions_note=note,
     )
+
+
+def _app_of_program() -> str:
+    """The app root whose `versions/<version>/` this frozen program runs from, "" when it runs from elsewhere
+    (an archive just unpacked, a version being staged). So an app installed into another folder finds itself,
+    whatever the environment of the hook says."""
+    from ways.core.environment import version_folder
+
+    versions, name = os.path.split(version_folder())
+    return os.path.dirname(versions) if os.path.basename(versions) == "versions" and name[:1] != "." else ""
 
 
 def _sessions(environ: Mapping[str, str], state: str, home: str) -> tuple[str, str]:
