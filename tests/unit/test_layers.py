@@ -30,6 +30,10 @@ ALLOWED: dict[str, set[str]] = {
     "ways.lanes": ENGINE_BASE
     | STATE
     | {"ways.matching", "ways.disclosure", "ways.embedding", "ways.gate", "windows"},
+    "ways.mcp": ENGINE_BASE | {"ways.catalogue", "ways.matching"},
+    "ways.authoring": ENGINE_BASE | {"ways.catalogue", "ways.embedding", "ways.matching", "ways.settings"},
+    "ways.projects": ENGINE_BASE,
+    "ways.audit": ENGINE_BASE | {"ways.catalogue", "ways.telemetry"},
     "projection": ENGINE_BASE | {"ways.settings", "windows"},
     "installer": ENGINE_BASE | {"ways.settings", "projection", "windows"},
 }

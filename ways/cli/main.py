@@ -9,15 +9,21 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from ways.core.errors import INTERRUPTED, WRONG, UserError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 # name -> (module of ways.cli, one line for `ways --help`). Order is the order of the help screen.
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Set ways up: targets, hooks, ways, judge"),
     "reconcile": ("reconcile", "Repair what ways put into every target"),
+    "update": ("update", "Replace the program by a newer release"),
+    "rollback": ("rollback", "Return to the version before"),
     "uninstall": ("uninstall", "Take ways out of every target and remove it"),
     "status": ("status", "Engine, model, corpus, targets and judge at a glance"),
     "doctor": ("doctor", "Run each hook and say what to fix"),
@@ -28,15 +34,27 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "author": ("author", "Write and test ways"),
     "tune": ("tune", "Language and precision"),
     "corpus": ("corpus", "Rebuild embeddings and calibration"),
+    "projects": ("projects", "Claude Code's project history: find, tidy up, move"),
+    "audit": ("audit", "Which rule each way stands for, and what is missing"),
     "trust": ("trust", "Which projects may run their own macros"),
+    "mcp": ("mcp", "Serve ways to an agent that asks for them"),
+    "completion": ("completion", "Completion for bash, zsh, fish and PowerShell"),
     "demo": ("demo", "Play a sample session and explain what was shown"),
 }
 HIDDEN: dict[str, str] = {
     "manifest": "manifest",
     "judge-setup": "judge_setup",
+    "finish-install": "finish_install",
     "sessions-root": "roots",
     "events-log-path": "roots",
+    "show": "hidden",
+    "scan": "hidden",
+    "project-slug": "hidden",
 }
+# Modules that hold several hidden commands, each under its own name.
+SEVERAL = frozenset({"roots", "hidden"})
+# What a completion script sets when it asks for completions; click derives the name from the program's.
+COMPLETE_VARIABLE = "_WAYS_COMPLETE"
 
 
 class LazyGroup(click.Group):
@@ -49,8 +67,19 @@ class LazyGroup(click.Group):
         if cmd_name in COMMANDS:
             return _load(COMMANDS[cmd_name][0], "command")
         if cmd_name in HIDDEN:
-            return _load(HIDDEN[cmd_name], "command" if HIDDEN[cmd_name] != "roots" else cmd_name)
+            return _load(HIDDEN[cmd_name], cmd_name if HIDDEN[cmd_name] in SEVERAL else "command")
         return None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin like this, without loading one of them."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=line)
+            for name, (_module, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + (click.Command.shell_complete(self, ctx, incomplete) if incomplete[:1] == "-" else [])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -92,7 +121,12 @@ def program() -> None:
 def main(arguments: list[str]) -> int:
     """Run the command line. Returns the exit code; never shows a traceback unless WAYS_DEBUG is set."""
     _use_utf8()
+    if os.environ.get(COMPLETE_VARIABLE):
+        from ways.cli.completion import know_powershell
+
+        know_powershell()
     try:
+        _finish_interrupted(arguments)
         result = program.main(args=arguments, prog_name="ways", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
@@ -115,6 +149,23 @@ def main(arguments: list[str]) -> int:
             raise
         click.echo(f"ways: {type(error).__name__}: {error}  Next: WAYS_DEBUG=1 shows where", err=True)
         return WRONG
+
+
+def _finish_interrupted(arguments: list[str]) -> None:
+    """Finish or undo an update that was killed, before anything else is done (spec: installer). Commands
+    that replace the program do that themselves; what only looks must change nothing."""
+    from ways.core.roots import resolve
+
+    roots = resolve()
+    if not os.path.lexists(os.path.join(roots.state, "update-journal.json")):
+        return
+    alone = {"update", "rollback", "uninstall", "finish-install", "completion"}
+    looking = {"--dry-run", "--check", "--help", "-h", "--version"}
+    if not arguments or arguments[0] in alone or looking.intersection(arguments):
+        return
+    from ways.cli.update import finish_interrupted
+
+    finish_interrupted(roots)
 
 
 def fail(error: UserError) -> int:

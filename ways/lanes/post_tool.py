@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from ways.core.locking import LockTimeout
 from ways.disclosure import render, scripts
 from ways.lanes import scan, show
 from ways.lanes.allowed import allowed
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
 
 TRIGGER = "postcheck"
 TASK_TOOLS = frozenset(["Task", "Agent"])
+# The read tool of `ways mcp`, as Claude Code names it.
+READ_TOOL = "mcp__ways__ways_read"
 
 
 def run(context: Context) -> None:
     """Show what waited for this tool call's end, then the ways whose postcheck asks for it."""
+    if context.payload.tool_name == READ_TOOL:
+        _record_pull(context)
+        return
     _drop_stash(context)
     if not allowed(context):
         return
@@ -28,6 +34,30 @@ def run(context: Context) -> None:
     wanted.extend(_requested(context, {showing.way.id for showing in wanted if showing.way is not None}))
     if wanted:
         show.deliver(context, show.prepare(context, wanted, context.scope))
+
+
+def _record_pull(context: Context) -> None:
+    """An agent has looked a way up: that counts as shown to it. Off or out of scope, it has still read it."""
+    way = context.catalogue.find(context.payload.tool_text("id"))
+    if way is None or context.payload.event != "PostToolUse":
+        return
+    agent = context.agent
+    context.log(
+        "way_pulled", way=way.id, domain=way.domain, scope=context.scope, token_position=context.position
+    )
+    if agent is None:
+        return
+    try:
+        lock = agent.lock(show.LOCK_SECONDS)
+        lock.acquire()
+    except LockTimeout as problem:
+        context.note(f"a pull was recorded without the admission lock: {problem}")
+        agent.record_fire(way.id, context.position, agent.epoch())
+        return
+    try:
+        agent.record_fire(way.id, context.position, agent.epoch())
+    finally:
+        lock.release()
 
 
 def _drop_stash(context: Context) -> None:

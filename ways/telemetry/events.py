@@ -58,6 +58,14 @@ EVENTS = (
         ),
     ),
     EventKind(
+        "way_pulled",
+        "An agent looked a way up and read it.",
+        (
+            ("token_position", "tokens in the agent's context"),
+            ("client", "without a session: the MCP client, by its own account"),
+        ),
+    ),
+    EventKind(
         "way_nearmiss",
         "A way was just below the firing probability.",
         (

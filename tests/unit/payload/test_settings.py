@@ -28,7 +28,7 @@ WIRING = {
     ("PreToolUse", "Task|Agent", "ways/check-task-pre.sh", 10),
     ("PreToolUse", "TaskCreate", "ways/mark-tasks-active.sh", 10),
     ("SubagentStart", None, "ways/inject-subagent.sh", 10),
-    ("PostToolUse", TOOLS, "ways/check-post.sh", 10),
+    ("PostToolUse", f"{TOOLS}|mcp__ways__ways_read", "ways/check-post.sh", 10),
     ("PostToolUse", None, "ways/check-queued.sh", 15),
     ("PostToolUseFailure", TOOLS, "ways/check-post.sh", 10),
     ("Stop", None, "ways/check-response.sh", 10),
