@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -358,7 +360,47 @@ def test_case_h28_a_pattern_that_explodes_is_bounded(home: Home, session: Sessio
     assert "regex too slow" in home.debug()
 
 
-def test_what_is_no_payload_is_answered_with_nothing(session: Session) -> None:
+def test_case_h01_a_payload_that_comes_in_pieces_on_a_stdin_that_stays_open(
+    home: Home, session: Session, project: Path
+) -> None:
+    """A payload longer than a pipe holds, from a slow writer, cut in strings, numbers and behind braces."""
+    own(project, "team/deploy", "pattern: deploy\ncommands: deploy", "DEPLOY-BODY")
+    session.start()
+    payload = session.payload("PreToolUse", tool_name="Bash", tool_use_id="toolu_1")
+    payload["tool_input"] = {"description": "{}" * 40_000, "command": "deploy", "timeout": 12_345}
+    data = json.dumps(payload).encode()
+    adapter = next(command for command, _ in session.commands(payload))
+    process = subprocess.Popen(
+        ["sh", "-c", adapter], env=home.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None and process.stdout is not None
+    ends = [1, 40, data.index(b"{}") + 2, 70_001, len(data) - 4, len(data)]
+    for start, end in zip([0, *ends], ends, strict=False):
+        process.stdin.write(data[start:end])
+        process.stdin.flush()
+        time.sleep(0.15)
+    answer = process.stdout.read()  # stdin is still open
+    process.stdin.close()
+    assert process.wait() == 0
+    assert json.loads(answer)["hookSpecificOutput"]["additionalContext"] == "DEPLOY-BODY", home.debug()
+
+
+def test_a_torn_transcript_and_torn_state_cost_nothing(session: Session, project: Path) -> None:
+    own(project, "team/deploy", "pattern: deploy\nrefire: 0.1\ncommands: deploy", "DEPLOY-BODY")
+    session.start()
+    session.say("x", tokens=50_000)
+    with session.transcript.open("a", encoding="utf-8") as file:
+        file.write('{"type": "assistant", "message": {"usage": {"input_tok')
+    assert session.prompt("deploy") == "DEPLOY-BODY"
+    assert session.marker("team/deploy") == 50_000
+    for name in ("engagement.json", "reset.json", "response-context.json", "pending-fires.json"):
+        (session.directory / name).write_text('{"team/deploy": {"fires')
+    session.say("y", tokens=90_000)
+    assert session.bash("deploy") == "DEPLOY-BODY"
+    assert session.marker("team/deploy") == 90_000
+
+
+def test_what_is_no_payload_is_answered_with_nothing(home: Home, session: Session) -> None:
     session.start()
     payload = session.payload("UserPromptSubmit", prompt="x")
     for data in (
@@ -370,6 +412,8 @@ def test_what_is_no_payload_is_answered_with_nothing(session: Session) -> None:
         json.dumps({**payload, "prompt": None}).encode(),
     ):
         assert session.context(payload, data) == ""
+    lines = [line for line in home.debug().splitlines() if "Error" in line]
+    assert lines == [], "each of these is a foreseen problem, none an accident"
 
 
 def test_checks_bring_their_parent_and_then_thin_out(session: Session, project: Path) -> None:

@@ -71,12 +71,7 @@ def loads(source: str | bytes) -> Any:
     if isinstance(source, bytes):
         source = (source[3:] if source.startswith(b"\xef\xbb\xbf") else source).decode("utf-8", "replace")
     source = source.strip(_SPACE)
-    try:
-        value, end = _scan(source, 0)
-    except StopIteration as error:
-        raise ValueError(f"no JSON value at character {error.value}") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    value, end = _value_at_start(source)
     if end != len(source):
         raise ValueError(f"more text after the JSON value at character {end}")
     return value
@@ -84,12 +79,21 @@ def loads(source: str | bytes) -> Any:
 
 def first_value(source: str) -> Any:
     """The JSON value at the beginning of `source`, whatever follows it. Raises ValueError as loads does."""
+    return _value_at_start(source.lstrip(_SPACE))[0]
+
+
+def _value_at_start(source: str) -> tuple[Any, int]:
+    """The value at the very beginning of `source`, and where it ends. Raises ValueError."""
     try:
-        return _scan(source.lstrip(_SPACE), 0)[0]
+        return _scan(source, 0)
     except StopIteration as error:
         raise ValueError(f"no JSON value at character {error.value}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except SystemError:
+        # Up to Python 3.11 the C scanner takes its error class from `json.decoder`, and fails without an
+        # error of its own while nobody has imported that module, which a hook does not.
+        raise ValueError("the JSON is broken or cut off") from None
 
 
 def loads_or_none(source: str | bytes | None) -> Any:

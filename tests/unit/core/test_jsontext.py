@@ -82,3 +82,27 @@ def test_the_json_module_is_not_loaded() -> None:
         check=True,
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_broken_json_is_a_value_error_where_nobody_has_loaded_the_json_module() -> None:
+    """As in a hook: the C scanner then fails in another way than in this process."""
+    script = """
+import sys
+from ways.core import jsontext
+for source in sys.argv[1:]:
+    for read in (jsontext.loads, jsontext.first_value):
+        assert "json" not in sys.modules and "json.decoder" not in sys.modules
+        try:
+            value = read(source)
+        except ValueError:
+            continue
+        raise SystemExit(f"{source!r} was read as {value!r}")
+    assert jsontext.loads_or_none(source) is None and jsontext.object_or_empty(source) == {}
+"""
+    whole = '{"a": ["x", {"b\\u00e9": tru\\"e"}], "c": -1.5e3, "d": null}'
+    cut = [whole[:end] for end in range(1, len(whole))]
+    broken = ['{"a":1,}', "{a:1}", '"\\q"', '"\\u12', "[1", "[1 2]", '{"a" 1}', '{"a"']
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", script, *cut, *broken], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
