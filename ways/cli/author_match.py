@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ways.catalogue.way import Way
     from ways.cli.place import Place
+    from ways.matching.candidates import Rules
     from ways.matching.types import Candidate, KeywordHit, LaneScores, Tuning, Verdict
 
 MAX_TEXT = 1 << 20
@@ -129,12 +130,27 @@ def explain(
     here: Place, surface: str, text: str, description: str = "", scope: str = AGENT, limit: int = 10
 ) -> Explanation:
     """Everything that a scan of this text finds, for an agent to whom nothing was shown yet."""
+    return examine(here, surface, text, here.rules(scope), description, limit)[0]
+
+
+def examine(
+    here: Place,
+    surface: str,
+    text: str,
+    rules: Rules,
+    description: str = "",
+    limit: int = 10,
+    reply: str = "",
+) -> tuple[Explanation, Verdict]:
+    """The scan explained, and its verdict. `reply` is Claude's last response: it is embedded with a
+    prompt, and a keyword hit that it would veto is measured again without it (as the prompt lane does)."""
     tuning = here.tuning
-    rules = here.rules(scope)
     hits = _keyword_hits(here, surface, text, description)
     found = candidates.collect(here.catalogue, rules)
-    embedded, chunks, scores, reasons = _scores(here, surface, f"{text}\n{description}".strip())
-    verdict = match(surface, hits, found, scores, tuning)
+    alone = f"{text}\n{description}".strip()
+    embedded, chunks, scores, reasons = _scores(here, surface, f"{alone}\n\n{reply}".strip())
+    rescore = (lambda: _scores(here, surface, alone)[2]) if reply else None
+    verdict = match(surface, hits, found, scores, tuning, rescore)
     by_late = late.can_run(surface, scores)
     decides = "late interaction" if by_late else "single vector" if scores.lanes else "none"
     evidence = _evidence(found, scores, tuning) if by_late else {}
@@ -144,7 +160,8 @@ def explain(
     fired = {hit.way.id: place for place, hit in enumerate(verdict.hits)}
     told = sorted((row for row in rows if row.outcome == FIRES), key=lambda row: fired[row.way])
     rest = sorted((row for row in rows if row.outcome != FIRES), key=_closeness)
-    return Explanation(surface, embedded, chunks, decides, reasons, (*told, *blocked, *rest[:limit]))
+    shown = (*told, *blocked, *rest[:limit])
+    return Explanation(surface, embedded, chunks, decides, reasons, shown), verdict
 
 
 def _keyword_hits(here: Place, surface: str, text: str, description: str) -> tuple[KeywordHit, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ways.core.errors import USAGE, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ways.catalogue.way import Catalogue, Way
@@ -65,8 +65,9 @@ class Place:
         hint = f"; near it: {', '.join(near)}" if near else ""
         raise UserError(f"there is no way {way_id!r} here{hint}", "ways author tree", USAGE)
 
-    def rules(self, scope: str) -> Rules:
-        """What a way must satisfy to be a candidate for an agent of that scope, nothing shown yet."""
+    def rules(self, scope: str, shown: Callable[[str], bool] = lambda way_id: False) -> Rules:
+        """What a way must satisfy to be a candidate for an agent of that scope; `shown` tells which ways it
+        was shown already."""
         from ways.catalogue.preconditions import Context, holds
         from ways.matching import candidates
 
@@ -74,7 +75,7 @@ class Place:
         return candidates.Rules(
             scopes=frozenset([scope]),
             precondition=lambda item: holds(item.when, facts),
-            shown=lambda way_id: False,
+            shown=shown,
             default_scope=self.settings.default_scope,
             switches=candidates.Switches(
                 frozenset(self.settings.disabled_domains), self.settings.project_ways
@@ -84,11 +85,15 @@ class Place:
 
 def here(roots: Roots) -> Place:
     """The place of this process."""
+    return Place(roots, current_project(os.environ, current_folder()))
+
+
+def current_folder() -> str:
+    """The current folder, "" when it has been deleted."""
     try:
-        folder = os.getcwd()
+        return os.getcwd()
     except FileNotFoundError:
-        folder = ""
-    return Place(roots, current_project(os.environ, folder))
+        return ""
 
 
 def current_project(environ: Mapping[str, str], folder: str) -> str:

@@ -109,7 +109,8 @@ def _detail(event: Mapping[str, str], kind: str) -> str:
         return f"matched {_quoted(event)}, below the keyword floor: {_probabilities(event, 'floor')}"
     if kind == CHECK:
         score, distance = event.get("effective_score", "?"), event.get("distance", "?")
-        return f"check shown, score {score}, {distance} epochs after its way"
+        since = f"{distance} epochs after its way" if "way_epoch" in event else "its way was not shown before"
+        return f"check shown, score {score}, {since}"
     if kind == PULLED:
         return "looked up by the agent"
     if kind == START:

@@ -1,8 +1,8 @@
 """The replay as one self-contained page (spec: telemetry; quality, Security).
 
-Nothing of the log is ever markup: the data stands in one JSON block in which `<`, `>` and `&` are escaped, and
-the script writes it with textContent. The content security policy allows this page's own script and style by
-their hashes and nothing else: no network, no inline handler, no frame, no form.
+Nothing of the log is ever markup: the data stands in one JSON block in which `<`, `>` and `&` are escaped,
+and the script writes it with textContent. The content security policy allows this page's own script and style
+by their hashes and nothing else: no network, no inline handler, no frame, no form.
 """
 
 from __future__ import annotations
