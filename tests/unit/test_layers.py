@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "ways.mcp": ENGINE_BASE | {"ways.catalogue", "ways.matching"},
     "ways.authoring": ENGINE_BASE | {"ways.catalogue", "ways.embedding", "ways.matching", "ways.settings"},
     "ways.projects": ENGINE_BASE,
-    "ways.audit": ENGINE_BASE | {"ways.catalogue", "ways.telemetry"},
+    "ways.audit": ENGINE_BASE | {"ways.catalogue", "ways.settings", "ways.telemetry"},
     "projection": ENGINE_BASE | {"ways.settings", "windows"},
     "installer": ENGINE_BASE | {"ways.settings", "projection", "windows"},
 }
