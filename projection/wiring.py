@@ -3,7 +3,8 @@
 The shipped `settings.json` names each adapter as `{hooks}/ways/check-prompt.sh`. On POSIX that becomes
 the quoted absolute path inside the target, which both `sh -c` and `bash -c` take as one word whatever
 the home is called (case s16). On Windows it becomes the app's own executable in exec form, without a
-shell, so that no quoting is left to get wrong.
+shell, so that no quoting is left to get wrong; the target, which an adapter knows from its own path, is an
+argument there, so that two targets work at once.
 """
 
 from __future__ import annotations
@@ -82,6 +83,11 @@ def _group(group: Mapping[str, Any], target: Target, app: App, platform: str) ->
     return {**group, "hooks": [hook for hook in hooks if hook is not None]}
 
 
+def _for_target(arguments: tuple[str, ...], target: Target) -> tuple[str, ...]:
+    """What makes a hook know its target; init and corpus work on the project and the cache, not on one."""
+    return ("--target", target.path) if arguments[0] == "hook" else ()
+
+
 def _hook(hook: Mapping[str, Any], target: Target, app: App, platform: str) -> dict[str, Any] | None:
     command = hook["command"]
     adapter = command.removeprefix(PLACEHOLDER)
@@ -99,5 +105,5 @@ def _hook(hook: Mapping[str, Any], target: Target, app: App, platform: str) -> d
         rendered[name] = value
         if name == "command":
             rendered["command"] = app.stable("bin/ways.exe")
-            rendered["args"] = list(arguments)
+            rendered["args"] = [*arguments, *_for_target(arguments, target)]
     return rendered

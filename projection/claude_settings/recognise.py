@@ -20,6 +20,7 @@ from projection.claude_settings.slices import HookFields, Slice, arguments
 
 SUBCOMMANDS = frozenset({"hook", "init", "corpus"})
 PROGRAM = "ways"
+TARGET_OPTION = "--target"
 
 _HOME_FORMS = re.compile(
     r"(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|%HOME%|\$USERPROFILE|\$\{USERPROFILE\}|\$env:USERPROFILE|\$\{env:USERPROFILE\})"
@@ -118,9 +119,15 @@ class Recogniser:
                 owner = self._folder_owner(folder)
                 if owner == "other":
                     return None
-                if owner:
-                    return Role("program", " ".join(args))
+                named, rest = _without_target(args)
+                if owner and not (named and self._is_other_target(named, windows)):
+                    return Role("program", " ".join(rest))
         return None
+
+    def _is_other_target(self, spelling: str, windows: bool) -> bool:
+        """True for a folder, as an argument spells it, that is another recorded target."""
+        folder = self._path(_unquote(spelling), windows)
+        return any(self._same(folder, self._path(other, False)) for other in self.others)
 
     def _spellings(self, path: str) -> list[str]:
         """The path, and the file that its links lead to."""
@@ -227,6 +234,15 @@ def home_exists(home: str) -> bool:
     if (os.name == "nt") != drive:
         return False
     return os.path.isdir(home)
+
+
+def _without_target(args: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The folder that `hook … --target DIR` names ("" when none is), and the other arguments: the same hook
+    of the same target is the same entry, however its folder is spelt."""
+    if args[:1] == ("hook",) and TARGET_OPTION in args[:-1]:
+        at = args.index(TARGET_OPTION)
+        return args[at + 1], args[:at] + args[at + 2 :]
+    return "", args
 
 
 def exact_role(fields: Mapping[str, object]) -> Role:

@@ -53,8 +53,31 @@ def test_posix_commands_are_quoted_absolute_and_name_the_target() -> None:
 def test_windows_commands_are_exec_form_of_the_apps_own_program() -> None:
     found = commands("windows")
     assert {os.path.basename(str(hook["command"])) for hook in found} == {"ways.exe"}
-    assert ["hook", "prompt"] in [hook["args"] for hook in found]
-    assert all(hook["args"] for hook in found)
+    arguments = [hook["args"] for hook in found]
+    assert ["hook", "prompt", "--target", "/home/u/my claude"] in arguments
+    assert ["corpus", "--if-stale", "--quiet"] in arguments
+    assert all(
+        isinstance(one, list) and (one[0] != "hook" or one[2:] == ["--target", TARGET.path])
+        for one in arguments
+    )
+
+
+def test_the_dispatcher_takes_the_target_where_the_wiring_puts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ways.lanes import dispatch
+
+    seen: list[tuple[str, str]] = []
+
+    def lane(name: str, _descriptor: int, environ: dict[str, str], _where: object) -> None:
+        seen.append((name, environ["WAYS_TARGET"]))
+
+    monkeypatch.setattr(dispatch, "_run", lane)
+    for hook in commands("windows"):
+        arguments = hook["args"]
+        assert isinstance(arguments, list)
+        if arguments[0] == "hook":
+            assert dispatch.main(arguments[1:], 0, {"HOME": "/home/u"}) == 0
+    assert {"prompt", "session-start", "stop"} <= {name for name, _ in seen} <= set(dispatch.LANES)
+    assert {target for _, target in seen} == {TARGET.path}
 
 
 def test_timeouts_are_those_of_the_specification() -> None:

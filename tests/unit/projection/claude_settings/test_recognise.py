@@ -216,3 +216,25 @@ def test_a_command_made_to_be_slow_is_read_at_once() -> None:
 def test_words(command: str, words: tuple[str, ...], plain: bool) -> None:
     found = command_line.split(command)
     assert (found.words, found.plain) == (words, plain)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [TARGET, "~/.claude", f'"{TARGET}/"', "/Users/gone/.claude", r"C:\Users\x\.claude", "/home/y/moved"],
+)
+def test_the_same_hook_of_the_program_is_one_entry_however_its_target_is_spelt(target: str) -> None:
+    program = f"{APP}/bin/ways"
+    assert role(program, ["hook", "prompt", "--target", target]) == Role("program", "hook prompt")
+    assert role(program, ["hook", "prompt"]) == Role("program", "hook prompt")
+
+
+@pytest.mark.parametrize("spelling", ["/home/y/.claude-work", "~/.claude-work", "$HOME/.claude-work/"])
+def test_a_hook_of_the_program_for_another_recorded_target_is_left(spelling: str) -> None:
+    program, others = f"{APP}/bin/ways", ("/home/y/.claude-work",)
+    assert role(program, ["hook", "prompt", "--target", spelling], others=others) is None
+    assert role(f'"{program}" hook prompt --target "{spelling}"', others=others) is None
+    assert role(program, ["hook", "prompt", "--target", TARGET], others=others) is not None
+
+
+def test_a_target_without_a_folder_behind_it_is_an_argument_like_any_other() -> None:
+    assert role(f"{APP}/bin/ways", ["hook", "prompt", "--target"]) == Role("program", "hook prompt --target")

