@@ -13,6 +13,17 @@ def context(event: str, text: str) -> bytes:
     return jsontext.dump_bytes(answer)
 
 
+def denial(event: str, reason: str) -> bytes:
+    """The answer at PreToolUse that keeps the tool from running; the agent gets the reason."""
+    decision = {"hookEventName": event, "permissionDecision": "deny", "permissionDecisionReason": reason}
+    return jsontext.dump_bytes({"hookSpecificOutput": decision})
+
+
+def continuation(text: str) -> bytes:
+    """The answer at Stop that makes the agent go on, with `text` as what it goes on with."""
+    return jsontext.dump_bytes({"decision": "block", "reason": text})
+
+
 def write(data: bytes, descriptor: int = 1) -> bool:
     """Print the answer at once. False when the reader has gone (then nothing was delivered)."""
     try:

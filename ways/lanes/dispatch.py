@@ -31,6 +31,7 @@ LANES = {
     "queued": "queued",
     "stop": "stop",
     "tasks-active": "tasks_active",
+    "session-link": "session_link",
 }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ways.core.roots import Roots
 
 USER, TARGET, PROJECT = "user", "target", "project"
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 REFIRE_PRESETS = {"once": 1.0, "rare": 0.4, "normal": 0.15, "frequent": 0.05}
 # A file written this shortly before it was parsed may change again within one tick of its clock.
 _SETTLED_NS = 2_000_000_000
@@ -54,6 +54,7 @@ class Settings:
     engine_resident: bool = True
     engine_idle_minutes: int = 10
     tool_delivery: str = "auto"
+    session_links: str = "deny"
     install_secret_path_deny: bool = False
     install_mode: str = "link"
     install_channel: str = "stable"
@@ -91,6 +92,7 @@ _FIELDS: Mapping[str, tuple[str, type]] = {
     "engine.resident": ("engine_resident", bool),
     "engine.idle_minutes": ("engine_idle_minutes", int),
     "hooks.tool_delivery": ("tool_delivery", str),
+    "hooks.session_links": ("session_links", str),
     "install.secret_path_deny": ("install_secret_path_deny", bool),
     "install.mode": ("install_mode", str),
     "install.channel": ("install_channel", str),

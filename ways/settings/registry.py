@@ -289,6 +289,17 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("pre", "post", "auto"),
     ),
     Setting(
+        "hooks.session_links",
+        CHOICE,
+        "deny",
+        "What happens to a commit, pull request or issue that carries a link to the session.",
+        "`deny` refuses a git commit, gh pr or gh issue command whose text ends in a Claude Code session link; "
+        "`allow` looks at nothing.",
+        OWN,
+        ("hooks", "session_links"),
+        choices=("deny", "allow"),
+    ),
+    Setting(
         "install.secret_path_deny",
         BOOLEAN,
         False,
