@@ -97,10 +97,18 @@ def _opened(archive: str) -> Iterator[tuple[list[_Row], Callable[[str], bytes]]]
         else:
             with tarfile.open(archive, "r:gz") as tar:
                 infos = tar.getmembers()
+                _read_to_the_end(tar)
                 by_name = {info.name: info for info in infos}
                 yield [_tar_row(info) for info in infos], lambda name: _read_tar(tar, by_name[name])
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError) as error:
         raise UserError(f"{archive} is damaged: {error}", _NEXT, UNVERIFIED) from error
+
+
+def _read_to_the_end(tar: tarfile.TarFile) -> None:
+    """The checksum of a .gz stands at its very end, where reading the members does not come."""
+    stream = tar.fileobj
+    while stream is not None and stream.read(1 << 20):
+        pass
 
 
 def _read_tar(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 
+from installer import safety_net
 from projection import payload_manifest
 from projection.payload_manifest import PayloadManifest, ShippedFile
 from projection.scraps import sweep
@@ -112,14 +113,18 @@ def prepare(system: System, roots: Roots) -> App:
 
     Call it under the run lock. Raises UserError when there is no app to project or it cannot be staged.
     """
-    if getattr(sys, "frozen", False):
-        return installed_app(system, roots)
     try:
-        version = plan_version(this_source(), roots)
-        stage(system, roots, version)
+        app = installed_app(system, roots) if getattr(sys, "frozen", False) else _source_app(system, roots)
+        safety_net.place(system, roots)
     except OSError as error:
         what = f"{error.filename or roots.app}: {error.strerror or error}"
         raise UserError(what, "ways reconcile", WRITE_FAILED) from error
+    return app
+
+
+def _source_app(system: System, roots: Roots) -> App:
+    version = plan_version(this_source(), roots)
+    stage(system, roots, version)
     return App(roots.app, version.folder, version.manifest, version.name)
 
 
