@@ -2,7 +2,7 @@
 # SessionStart (startup): show the notice of a newer release that the last look-up left, and start
 # the next look-up in the background. A program without that command leaves no notice.
 trap 'exit 0' EXIT
-. "${0%/*}/ways/require-ways.sh" || exit 0
+[ -r "${0%/*}/ways/require-ways.sh" ] && . "${0%/*}/ways/require-ways.sh" || exit 0
 case ${XDG_STATE_HOME-} in
     /*) state=$XDG_STATE_HOME/agent-ways ;;
     *) state=${HOME-}/.local/state/agent-ways ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SessionStart and UserPromptSubmit: core guidance and state triggers.
 trap 'exit 0' EXIT
-. "${0%/*}/require-ways.sh" || exit 0
+[ -r "${0%/*}/require-ways.sh" ] && . "${0%/*}/require-ways.sh" || exit 0
 run_ways hook state
 exit 0
