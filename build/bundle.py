@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from build import packages
+from build import licences, packages
 from projection import payload_manifest
 from ways.core.environment import platform_name
 from ways.core.errors import UserError
@@ -106,6 +106,7 @@ def assemble(
     shutil.copytree(program, folder / "bin")
     _copy_files(library.parent, folder / "lib", library.name)
     _copy_files(model.parent, folder / "models", model.name)
+    licences.write(folder / "licenses")
     for file in payload_manifest.compute(str(PAYLOAD)).files:
         target = folder / file.path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -140,7 +140,7 @@ def key(version: str) -> str:
 
 def source_files() -> list[Path]:
     """Every file that a build is made from, sorted."""
-    recipe = [packages.HERE / f"{name}.py" for name in ("archive", "bundle", "elf", "freeze")]
+    recipe = [packages.HERE / f"{name}.py" for name in ("archive", "bundle", "elf", "freeze", "licences")]
     folders = [ROOT / name for name in PACKAGES] + [packages.HERE / "pyinstaller"]
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     return sorted(

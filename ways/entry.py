@@ -12,9 +12,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else argv
     first = arguments[0] if arguments else ""
-    if (
-        first == "--noop"
-    ):  # what a start costs, for the benchmarks; the frozen program answers it sooner still
+    # What a start costs, for the benchmarks; the frozen program answers it sooner still.
+    if first == "--noop":
         return 0
     if getattr(sys, "frozen", False):
         from ways.core import in_use

@@ -33,9 +33,9 @@ _DEEP = ("concurrent", "email", "encodings", "html", "http", "importlib", "json"
 # checks Ed25519 signatures with the pure Python that securesystemslib brings: releases are signed with these.
 EXCLUDED = (
     *("_cffi_backend", "cryptography"),
-    *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip", "pydantic"),
-    *("_pydecimal", "_pyio", "anyio", "attr", "attrs", "numpy.ma", "numpy.polynomial", "numpy.testing"),
-    *("pygments", "pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
+    *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip"),
+    *("_pydecimal", "_pyio", "numpy.ma", "numpy.polynomial", "numpy.testing"),
+    *("pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
     *("numpy.distutils", "numpy.f2py", "numpy._pyinstaller", "numpy.conftest", "pkg_resources"),
     *sorted(NOT_FOR_SCRIPTS - {"imp"}),
 )

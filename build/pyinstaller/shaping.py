@@ -43,7 +43,7 @@ def own_bootstrap(dependencies: Iterable[Entry], folder: Path, work: Path) -> li
     if [entry[0] for entry in kept if entry[2] == "PYMODULE"] != list(IMPORTERS):
         raise SystemExit(f"PyInstaller's start is not the known one: {[entry[0] for entry in given]}")
     first = ("ways_fastboot", str(_compiled("ways_fastboot", folder / "fastboot.py", work)), "PYMODULE")
-    return [first, *kept, ("ways_bootstrap", str(folder / "bootstrap.py"), "PYSOURCE")]
+    return [first, *slim_binaries(kept, work), ("ways_bootstrap", str(folder / "bootstrap.py"), "PYSOURCE")]
 
 
 def _compiled(name: str, source: Path, work: Path) -> Path:

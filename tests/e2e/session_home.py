@@ -61,6 +61,11 @@ class Home:
         (self.path / "run").mkdir(mode=0o700, exist_ok=True)
 
     @property
+    def program(self) -> Path:
+        """The program that commands are run with: this checkout's."""
+        return PROGRAM
+
+    @property
     def claude(self) -> Path:
         return self.path / ".claude"
 
@@ -84,7 +89,7 @@ class Home:
     def ways(self, *arguments: str, code: int = 0, cwd: Path | None = None, stdin: str = "") -> str:
         """Run the program and check its exit code. Returns stdout."""
         done = subprocess.run(
-            [str(PROGRAM), *arguments],
+            [str(self.program), *arguments],
             env=self.environment,
             cwd=cwd or self.path,
             input=stdin,
