@@ -10,6 +10,7 @@ from projection.reconcile import Outcome, TargetPlan, state_of
 from ways.core.errors import DONE
 from ways.core.text import printable
 
+NEXT = "  Next: "
 _KEPT = (LINKED, COPIED)
 _SETTINGS = ("kept", "added", "replaced", "healed", "collapsed", "removed")
 
@@ -73,9 +74,23 @@ def _summary(outcome: Outcome) -> str:
 
 
 def fault_lines(plan: TargetPlan, error: str) -> list[str]:
-    """What stopped one target: a line a path."""
-    lines = [f"{printable(plan.target.path)}: refused: {printable(why)}" for why in plan.refusals]
-    return lines + ([f"{printable(plan.target.path)}: {printable(error)}"] if error else [])
+    """What stopped one target: a line a path, the last one with what to do next."""
+    where = printable(plan.target.path)
+    lines = [f"{where}: refused: {printable(why)}" for why in plan.refusals]
+    if error:
+        # An error of the target's settings.json begins with its path, which holds the target's.
+        text = printable(error)
+        lines.append(text if text.startswith(where) else f"{where}: {text}")
+    if lines and NEXT not in lines[-1]:
+        lines[-1] += NEXT + _next(plan)
+    return lines
+
+
+def _next(plan: TargetPlan) -> str:
+    """What helps: a path of the user's can be moved aside, anything else is theirs to put right."""
+    if plan.files.conflicts and len(plan.files.conflicts) == len(plan.refusals):
+        return "ways reconcile --force moves that into the backups (withdrawing puts it back)"
+    return "put that right, then ways reconcile"
 
 
 def nothing_to_do(count: int) -> str:

@@ -173,5 +173,8 @@ def _check_place(target: Target, listed: tuple[Target, ...] | list[Target], root
 
 def _stop_when_refused(plan: TargetPlan) -> None:
     if plan.refused:
+        import shlex
+
         paths = "; ".join(plan.refusals)
-        raise UserError(f"nothing was changed: {paths}", f"ways target plan {plan.target.path}", REFUSED)
+        again = f"put that right, then ways target add {shlex.quote(plan.target.path)}"
+        raise UserError(f"nothing was changed: {paths}", again, REFUSED)

@@ -233,32 +233,37 @@ def _changed(document: Document, merged: Merged, again: Merged, view: Plain, rec
 
 def _obstacle(system: System, path: str, snapshot: Snapshot) -> Refusal | None:
     """What the file system has against the write, before it is tried."""
-    what = _standing_in_the_way(system, snapshot)
-    return Refusal(path, f"is left alone: {what}", exit_code=WRITE_FAILED) if what else None
+    what = _standing_in_the_way(system, path, snapshot)
+    return Refusal(path, f"left alone, because {what}", exit_code=WRITE_FAILED) if what else None
 
 
-def _standing_in_the_way(system: System, snapshot: Snapshot) -> str:
+def _standing_in_the_way(system: System, path: str, snapshot: Snapshot) -> str:
     real, info = snapshot.real_path, snapshot.info
     folder = os.path.dirname(real)
     about = system.info(folder, follow=True)
     # The mode bits are asked first: root may write everything, and still should not.
     if info and not info.mode & 0o222:
-        return f"{printable_path(real)} is read-only"
+        return f"{_it(path, real)} is read-only"
     if about and not about.mode & 0o222:
         return f"the folder {printable_path(folder)} is read-only"
     if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
         return f"the folder {printable_path(folder)} cannot be written to"
     if info and os.path.isfile(real) and not os.access(real, os.W_OK):
-        return f"{printable_path(real)} cannot be written to"
-    return _owner_that_cannot_be_kept(real, info, about)
+        return f"{_it(path, real)} cannot be written to"
+    return _owner_that_cannot_be_kept(path, real, info, about)
 
 
-def _owner_that_cannot_be_kept(real: str, info: FileInfo | None, folder: FileInfo | None) -> str:
+def _it(path: str, real: str) -> str:
+    """The file, by name only where a link leads to it: the message begins with the path."""
+    return "it" if path == real else printable_path(real)
+
+
+def _owner_that_cannot_be_kept(path: str, real: str, info: FileInfo | None, folder: FileInfo | None) -> str:
     """A file written anew is ours; only root may give it to another user, or to a group of others."""
     if info is None or os.name == "nt" or os.geteuid() == 0:
         return ""
     if info.uid != os.geteuid():
-        return f"{printable_path(real)} belongs to another user"
+        return f"{_it(path, real)} belongs to another user"
     # Some systems and folders give a new file the folder's group; then nothing has to be changed.
     inherited = folder is not None and folder.gid == info.gid and _hands_down_its_group(folder)
     if not inherited and info.gid not in {os.getegid(), *os.getgroups()}:

@@ -103,6 +103,22 @@ def test_refusals_name_every_path_and_the_next_command(home: ScratchHome) -> Non
     assert [path.read_text() for path in backups.rglob("own.md")] == ["mine"]
 
 
+def test_the_next_command_is_one_that_helps(home: ScratchHome) -> None:
+    """--force moves things of the user's aside; it cannot mend a settings.json."""
+    home.write(".claude/settings.json", "{// mine\n}")
+    done = home.ways("reconcile", code=3)
+    (line,) = done.stderr.splitlines()
+    assert ".claude/settings.json:1:2: a comment" in line and "--force" not in line
+    assert line.endswith("Next: put that right, then ways reconcile")
+
+
+def test_a_settings_file_that_cannot_be_written_is_one_line(home: ScratchHome) -> None:
+    home.write(".claude/settings.json", "{}", 0o444)
+    done = home.ways("reconcile", code=5)
+    (line,) = done.stderr.splitlines()
+    assert line.count("settings.json") == 1 and "left alone, because it is read-only  Next: " in line
+
+
 def test_of_several_outcomes_3_wins_over_5_over_1(home: ScratchHome) -> None:
     home.write(".config/agent-ways/config.yaml", "targets: [~/a, ~/b, ~/c]\n")
     home.write("a/hooks/ways/own.md", "mine")

@@ -13,9 +13,7 @@ from projection.system import DryRunSystem, RealSystem, System
 from projection.target_store import load_targets
 from projection.wants import App
 from ways.core import roots as core_roots
-from ways.core.errors import DONE, REFUSED, WRONG
-
-FORCE_HINT = "ways reconcile --force moves what is in the way into the backups; withdrawing puts it back"
+from ways.core.errors import DONE, WRONG
 
 
 @click.command()
@@ -80,8 +78,6 @@ def _carry_out(roots: core_roots.Roots, options: reconcile.Options, quiet: bool,
     for outcome in outcomes:
         for line in report.fault_lines(outcome.plan, outcome.error):
             click.echo(line, err=True)
-    if code == REFUSED:
-        click.echo(f"Next: {FORCE_HINT}", err=True)
     if not quiet:
         lines = [f"{roots.app}: version {staged[0].version} is in place"] if app_lines else []
         lines += [line for outcome in outcomes for line in report.outcome_lines(outcome)]

@@ -4,11 +4,12 @@ write atomically, refuse a file that does not parse."""
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from binascii import crc32
 from collections.abc import Callable, Iterable, Mapping
 
-from ways.core import files
+from ways.core import debuglog, files
 from ways.core.errors import REFUSED, USAGE, WRITE_FAILED, UserError
 from ways.core.locking import Lock, LockTimeout
 from ways.settings import editing, registry, values
@@ -77,19 +78,29 @@ def rewrite(path: str, change: Callable[[str], str], state_root: str, scope: str
     """
     real = os.path.realpath(path)
     name = f"settings-{crc32(os.fsencode(real)):08x}.lock"
+    lock = Lock(os.path.join(state_root, "locks", name), LOCK_SECONDS)
     try:
-        with Lock(os.path.join(state_root, "locks", name), LOCK_SECONDS):
-            for _attempt in range(_ATTEMPTS):
-                outcome = _attempt_once(path, real, change, scope)
-                if outcome is not None:
-                    return outcome
+        lock.acquire()
     except LockTimeout as error:
-        raise UserError(
-            f"{path} is being changed by another process ({error.why})", "", WRITE_FAILED
-        ) from error
+        if error.held:
+            why = f"{path} is being changed by another process ({error.why})"
+            raise UserError(why, "wait for it, then the same command again", WRITE_FAILED) from error
+        # A file system that cannot lock (case u10): the write below notices what another wrote meanwhile.
+        debuglog.note(state_root, "settings", f"goes on without a lock: {error}")
+    try:
+        for _attempt in range(_ATTEMPTS):
+            outcome = _attempt_once(path, real, change, scope)
+            if outcome is not None:
+                return outcome
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}", "", WRITE_FAILED) from error
-    raise UserError(f"{path} keeps being changed by another program", "", WRITE_FAILED)
+        raise UserError(
+            f"{path} cannot be changed: {error.strerror or error}",
+            f"make {shlex.quote(os.path.dirname(real))} writable, then the same command again",
+            WRITE_FAILED,
+        ) from error
+    finally:
+        lock.release()
+    raise UserError(f"{path} keeps being changed by another program", "the same command again", WRITE_FAILED)
 
 
 def _attempt_once(path: str, real: str, change: Callable[[str], str], scope: str) -> bool | None:
@@ -109,7 +120,7 @@ def _attempt_once(path: str, real: str, change: Callable[[str], str], scope: str
     else:
         mode = stat.S_IMODE(os.stat(real).st_mode)
         if not os.access(real, os.W_OK):
-            raise UserError(f"{path} is read-only", "", WRITE_FAILED)
+            raise UserError(f"{path} is read-only", f"chmod u+w {shlex.quote(real)}", WRITE_FAILED)
     if _identity(real) != before:
         return None
     files.write_atomic(real, new, mode, durable=True)
@@ -126,7 +137,7 @@ def _identity(path: str) -> tuple[int, int, int] | None:
 
 def _read(path: str, real: str) -> bytes:
     if not os.path.isfile(real):
-        raise UserError(f"{path} is not a file", "", REFUSED)
+        raise UserError(f"{path} is not a file", f"move {shlex.quote(real)} away", REFUSED)
     data = files.read_bytes(real, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise UserError(f"{path} is larger than {MAX_BYTES} bytes", _LINT, REFUSED)

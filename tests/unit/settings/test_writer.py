@@ -300,6 +300,13 @@ def test_a_folder_and_a_read_only_file_are_left_alone(
     assert caught.value.exit_code == WRITE_FAILED and path.read_text() == "enabled: true\n"
 
 
+def test_case_u10_a_place_that_cannot_lock_is_written_all_the_same(path: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.write_text("no folder")
+    assert set_values(str(path), {"ways.enabled": False}, state_root=str(state))
+    assert path.read_text() == "enabled: false\n"
+
+
 def test_a_held_lock_ends_in_an_error(path: Path, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     set_values(str(path), {"ways.enabled": False}, state_root=state)
     (lock,) = (Path(state) / "locks").iterdir()
