@@ -77,7 +77,7 @@ def _event(
     dice: random.Random, way: str, hook: str, position: int, agent: str, shown: set[str]
 ) -> dict[str, str]:
     trigger = dice.choice(TRIGGERS[hook])
-    base = {"way": way, "domain": way.split("/")[0], "trigger": trigger, "scope": "agent"}
+    base = {"way": way, "domain": way.partition("/")[0], "trigger": trigger, "scope": "agent"}
     roll = dice.random()
     if roll < 0.35:
         key = f"{agent} {way}"

@@ -14,9 +14,10 @@ from ways.readers.growth import EPOCH_TOOLS, Growth
 from ways.readers.timeline import active_at, build, states
 
 WINDOW = 200_000
+TENTH = Cadence(0.1)
 
 
-def made(events, growths=None, cadence=Cadence(0.1)):
+def made(events, growths=None, cadence=TENTH):
     return build(
         "s1",
         events,

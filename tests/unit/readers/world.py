@@ -19,7 +19,7 @@ def event(name: str, at: float = 0.0, **fields: str) -> dict[str, str]:
 
 def fire(way: str, at: float, position: int = 0, **fields: str) -> dict[str, str]:
     """A way shown for the first time."""
-    shared = {"way": way, "domain": way.split("/")[0], "trigger": "keyword", "matched_span": "x"}
+    shared = {"way": way, "domain": way.partition("/")[0], "trigger": "keyword", "matched_span": "x"}
     return event("way_fired", at, **{**shared, "token_position": str(position), **fields})
 
 
