@@ -10,12 +10,13 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from installer import journal, path_edit, receipt, removal, safety_net, versions
+from installer import journal, path_edit, receipt, removal, safety_net, update, versions
 from installer.stage import CURRENT, PREVIOUS, STABLE_NAMES, VERSIONS
 from installer.update_lock import record_path
 from projection import payload_manifest
 from projection.payload_manifest import PayloadManifest
 from projection.reconcile import Options, Outcome, TargetPlan, withdraw_all, worst
+from projection.scraps import is_scrap
 from projection.system import System
 from projection.wants import App
 from ways.core.environment import version_folder
@@ -37,7 +38,8 @@ class Deletion:
 
 @dataclass(frozen=True)
 class UninstallPlan:
-    """Everything that would go, and what stays. `refusals` are sentences; with any, nothing is done."""
+    """Everything that would go, and what stays. `refusals` are sentences; with any, nothing is done.
+    `owner` is the package manager that the program belongs to."""
 
     targets: tuple[TargetPlan, ...]
     edits: tuple[receipt.Edit, ...]
@@ -45,6 +47,7 @@ class UninstallPlan:
     kept: tuple[str, ...]
     purge: bool
     refusals: tuple[str, ...]
+    owner: update.Manager | None = None
 
     @property
     def changes(self) -> bool:
@@ -56,6 +59,10 @@ class UninstallPlan:
         found = [f"Take back {edit.path}" for edit in self.edits]
         found += [f"Delete {one.path} ({one.what})" for one in self.deletions]
         found += [f"Keep {path}" for path in self.kept]
+        if self.owner is not None:
+            found.append(
+                f"The program is {self.owner.name}'s to remove: {self.owner.uninstall or 'see there'}"
+            )
         return [*found, *self.refusals]
 
 
@@ -79,7 +86,9 @@ def plan(system: System, roots: Roots, options: Options, purge: bool = False) ->
         kept = []
         deletions.append(Deletion(roots.config, "your settings, keys and your own ways"))
         deletions.append(Deletion(roots.state, "event log, backups and merge bases"))
-    deletions.append(Deletion(roots.app, "the program"))
+    owner = update.managed_by(system, roots)
+    if owner is None:
+        deletions.append(Deletion(roots.app, "the program"))
     there = tuple(one for one in deletions if system.kind(one.path) is not None)
     stays = [*kept, *(target.target.path for target in targets)]
     refusals = _refusals(system, roots, there, stays)
@@ -87,7 +96,13 @@ def plan(system: System, roots: Roots, options: Options, purge: bool = False) ->
         refusals += [*target.refusals, *([target.error] if target.error else [])]
     edits = receipt.load(system, roots).edits
     left = tuple(path for path in kept if system.kind(path) is not None)
-    return UninstallPlan(targets, edits, there, left, purge, tuple(refusals))
+    return UninstallPlan(targets, edits, there, left, purge, tuple(refusals), owner)
+
+
+def refuse(what: UninstallPlan) -> None:
+    """Raises UserError (exit 3) when the plan has a refusal."""
+    if what.refusals:
+        raise UserError(what.refusals[0], "nothing was changed; ways uninstall shows the plan", REFUSED)
 
 
 def _refusals(system: System, roots: Roots, deletions: Iterable[Deletion], kept: list[str]) -> list[str]:
@@ -109,8 +124,7 @@ def apply(
     `stop_agents` ends the processes that run from the app, and says in sentences what it could not end. What
     the caller's lock lies in is for `finish`, after it was given back. Raises UserError.
     """
-    if what.refusals:
-        raise UserError(what.refusals[0], "nothing was changed; ways uninstall shows the plan", REFUSED)
+    refuse(what)
     entry = journal.begin(journal.UNINSTALL, versions.look(system, roots).current, "", "")
     try:
         entry = journal.write(system, roots, entry, "withdraw")
@@ -123,6 +137,9 @@ def apply(
         entry = journal.write(system, roots, entry, "agents")
         notes = list(stop_agents())
         entry = journal.write(system, roots, entry, "path")
+        for edit in what.edits:
+            if edit.kind == receipt.LINES:
+                _sweep_beside(system, edit.path)
         notes += path_edit.withdraw(system, [edit for edit in what.edits if edit.kind != receipt.FOLDER])
         entry = journal.write(system, roots, entry, "cache")
         for one in what.deletions:
@@ -131,7 +148,8 @@ def apply(
         entry = journal.write(system, roots, entry, "app")
         if what.purge:
             _purge_state(system, roots)
-        notes += remove_app(system, roots)
+        if what.owner is None:
+            notes += remove_app(system, roots)
         if system.kind(roots.state) == "folder" and not what.purge:
             _forget_installation(system, roots)
         journal.clear(system, roots)
@@ -140,6 +158,15 @@ def apply(
         next_command = "ways uninstall --yes, once that is mended"
         raise UserError(f"{where}{error.strerror or error}", next_command, WRITE_FAILED) from error
     return Removed(outcomes, tuple(notes))
+
+
+def _sweep_beside(system: System, path: str) -> None:
+    """Remove what a killed removal left beside a file that it was writing."""
+    real = system.real_path(path)
+    folder, name = os.path.split(real)
+    for found in system.names(folder) if system.kind(folder) == "folder" else []:
+        if found.startswith(f".{name[:40]}{TEMPORARY_MARK}") and is_scrap(found):
+            system.remove(os.path.join(folder, found))
 
 
 def remove_root(system: System, path: str) -> None:

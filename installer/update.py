@@ -8,6 +8,7 @@ one has been verified, unpacked, checked file by file and tried.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -80,23 +81,32 @@ class UpdatePlan:
 
 def refuse_managed(system: System, roots: Roots) -> None:
     """Raises UserError with the manager's own command when a package manager owns the program."""
+    owner = managed_by(system, roots)
+    if owner is not None:
+        raise UserError(f"this program is kept up to date by {owner.name}", owner.update, REFUSED)
+
+
+@dataclass(frozen=True)
+class Manager:
+    """The package manager that owns the program, and its commands."""
+
+    name: str
+    update: str
+    uninstall: str
+
+
+def managed_by(system: System, roots: Roots) -> Manager | None:
+    """Who owns the program, from the marker in the bundle: `{"manager": "Homebrew", "update": "brew upgrade
+    ways", "uninstall": "brew uninstall ways"}`. A marker that cannot be read is a marker."""
     for content in (version_folder(), os.path.join(roots.app, CURRENT)):
         path = os.path.join(content, MARKER) if content else ""
-        if not path or not system.exists(path):
-            continue
-        manager, command = _marker(system, path)
-        raise UserError(f"this program is kept up to date by {manager}", command, REFUSED)
-
-
-def _marker(system: System, path: str) -> tuple[str, str]:
-    """The manager's name and its command, from `{"manager": "Homebrew", "update": "brew upgrade ways"}`."""
-    import json
-
-    try:
-        found = json.loads(system.read_bytes(path, 1 << 16))
-        return str(found["manager"]), str(found["update"])
-    except (ValueError, KeyError, TypeError):
-        return f"a package manager (see {path})", "use its own update command"
+        if path and system.exists(path):
+            try:
+                found = json.loads(system.read_bytes(path, 1 << 16))
+                return Manager(str(found["manager"]), str(found["update"]), str(found.get("uninstall", "")))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                return Manager(f"a package manager (see {path})", "use its own update command", "")
+    return None
 
 
 def is_development(system: System, roots: Roots) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from installer import uninstall, update
+from installer import uninstall
 from installer.uninstall import Removed, UninstallPlan
 from installer.update_lock import update_lock
 from projection import preferences, report
@@ -34,7 +34,7 @@ def command(yes: bool, purge: bool, as_json: bool) -> int:
     plan = uninstall.plan(DryRunSystem(), roots, options, purge)
     if not yes:
         return _show(plan, as_json)
-    update.refuse_managed(DryRunSystem(), roots)
+    uninstall.refuse(plan)
     system = RealSystem()
     # The program is deleted on the way: what is needed after that is loaded by now, or here.
     agents = list(_agents(roots))
@@ -108,6 +108,9 @@ def _tell(roots: Roots, plan: UninstallPlan, done: Removed, as_json: bool) -> in
     if done.exit_code != DONE:
         click.echo("Nothing was deleted, because ways is not out of every target.", err=True)
         return done.exit_code
+    if plan.owner is not None:
+        click.echo(plan.lines()[-1])
+        return DONE
     kept = "" if plan.purge else f" What is left: {roots.config}, {roots.state}"
     click.echo(f"ways is gone from this machine.{kept}")
     return DONE

@@ -37,7 +37,7 @@ printf '%s %s\\n' {version} "$*" >>"{log}"
 case $1 in
 --version) printf '{{"version": "{version}", "build": "frozen"}}\\n' ;;
 doctor) printf '{{"ok": true, "findings": []}}\\n' ;;
-reconcile) printf '{{"targets": [], "exit_code": 0}}\\n' ;;
+reconcile) [ "$2" != --json ] || printf '{{"targets": [], "exit_code": 0}}\\n' ;;
 hook) cat >/dev/null; sleep 0.01; . "${{0%/*}}/../lib/late.sh"; printf '%s\\n' "$late" ;;
 esac
 exit 0
@@ -59,7 +59,9 @@ class Releases:
         self.root = (self.repository / "metadata" / "1.root.json").read_bytes()
 
     def stage_root(self) -> None:
-        public = {role: [key.public_key for key in keys] for role, keys in self.keys.items()}
+        public: dict[str, list[Any]] = {
+            role: [key.public_key for key in keys] for role, keys in self.keys.items()
+        }
         public |= {role: [self.online.public_key] for role in ("snapshot", "timestamp")}
         release.stage_root(self.repository, public, {"root": 2, "targets": 2}, self.now)
 

@@ -173,7 +173,8 @@ BROKEN = {
     ),
     "its hooks fail": (
         '#!/bin/sh\ncase $1 in --version) echo \'{"version": "2.0.0"}\' ;; doctor) '
-        'echo \'{"findings": [{"subject": "hook Stop", "state": "fault", "message": "it failed"}]}\' ;; esac\n',
+        'echo \'{"findings": [{"subject": "hook Stop", "state": "fault", "message": "it failed"}]}\' ;; '
+        "esac\n",
         "its doctor finds: it failed",
     ),
 }
@@ -223,7 +224,8 @@ def test_a_fault_after_the_switch_is_its_own_and_undoes_nothing(
 ) -> None:
     home = World(base, fresh)
     enter(home, monkeypatch)
-    refusing = 'case "$*" in "reconcile --json") echo \'{"targets": [{"refusals": ["x is yours"]}]}\'; exit 3 ;; esac'
+    answer = '{"targets": [{"refusals": ["x is yours"]}]}'
+    refusing = f"case \"$*\" in 'reconcile --json') echo '{answer}'; exit 3 ;; esac"
     fresh.publish(fresh.build("2.0.0", first=refusing))
     done = home.update(version="2.0.0")
     assert (done.version, done.exit_code) == ("2.0.0", 3)
@@ -296,7 +298,7 @@ def killed(act: Any, after: int) -> bool:
     child = os.fork()
     if child == 0:
         try:
-            os.fsync = lambda descriptor: None  # a killed process needs no flushed disk
+            os.fsync = lambda fd: None  # a killed process needs no flushed disk
             os.sync = lambda: None
             act(KillingSystem(after))
         finally:
@@ -335,10 +337,10 @@ def test_case_u02_killed_at_every_step(base: Path, releases: Releases, monkeypat
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 def test_case_u02_killed_in_mid_download_and_resumed(world: World) -> None:
-    code = (
-        f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
-        "from installer import update\nfrom projection.system import RealSystem\nfrom ways.core import roots\n"
-        "import os; update.run(RealSystem(), roots.resolve(), update.Wish(base=sys.argv[1]), os.environ)\n"
+    code = f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n" + (
+        "import os\nfrom installer import update\nfrom projection.system import RealSystem\n"
+        "from ways.core import roots\n"
+        "update.run(RealSystem(), roots.resolve(), update.Wish(base=sys.argv[1]), os.environ)\n"
     )
     with serving(world.releases.repository) as server:
         server.stall[".tar.gz"] = 200

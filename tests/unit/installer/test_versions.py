@@ -74,7 +74,8 @@ def test_current_and_previous_are_kept_the_rest_goes(world: World) -> None:
 
 def holder(folder: Path, statement: str) -> subprocess.Popen[str]:
     """A process that holds the version's shared lock until its input ends."""
-    code = f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n{statement}\nprint('held', flush=True)\nsys.stdin.read()"
+    code = f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n{statement}\nprint('held', flush=True)\n"
+    code += "sys.stdin.read()"
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
