@@ -4,7 +4,7 @@
 
 Every prompt of `tests/fixtures/prompts/suite.jsonl` and every command and path of `commands.jsonl` goes
 the way that a hook's goes (mask, regexes, reduction, chunks, embedding, `match`), for an agent that has been
-shown nothing yet and on a machine where each way's `when` holds. Only the embedding is done ahead, in batches.
+shown nothing yet and on a machine where each way's `when` holds. Only embedding is done ahead, in batches.
 
 The `validate` rows are not looked at singly while words and patterns are chosen: `--misses` leaves them out.
 """
@@ -35,7 +35,7 @@ from ways.matching.types import EN, FILE, PROMPT, LaneScores, Scores
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ways.catalogue.way import Catalogue, Way
     from ways.matching.types import Candidate
@@ -281,25 +281,21 @@ def _lines(outcomes: Sequence[Outcome]) -> Iterable[Line]:
         used = {channel for outcome in own for channel in outcome.fired.values()}
         for channel in CHANNELS:
             if channel in used:
-                yield _line(split, channel, own, lambda fired, channel=channel: fired == channel)
-        yield _line(split, ALL, own, lambda fired: True)
+                yield _line(split, channel, own, (channel,))
+        yield _line(split, ALL, own, CHANNELS)
 
 
-def _line(split: str, channel: str, outcomes: Sequence[Outcome], counts: Callable[[str], bool]) -> Line:
+def _line(split: str, channel: str, outcomes: Sequence[Outcome], counted: Collection[str]) -> Line:
     positives = [outcome for outcome in outcomes if outcome.case.expect]
     negatives = [outcome for outcome in outcomes if not outcome.case.expect]
     return Line(
         split,
         channel,
         sum(len(outcome.case.expect) for outcome in positives),
-        sum(
-            way in outcome.fired and counts(outcome.fired[way])
-            for outcome in positives
-            for way in outcome.case.expect
-        ),
-        sum(counts(outcome.fired[way]) for outcome in positives for way in outcome.wrong),
+        sum(outcome.fired.get(way) in counted for outcome in positives for way in outcome.case.expect),
+        sum(outcome.fired[way] in counted for outcome in positives for way in outcome.wrong),
         len(negatives),
-        sum(any(counts(outcome.fired[way]) for way in outcome.wrong) for outcome in negatives),
+        sum(any(outcome.fired[way] in counted for way in outcome.wrong) for outcome in negatives),
     )
 
 
