@@ -116,7 +116,7 @@ class Overlay:
 
     def resolve(self, path: str, strict: bool = True) -> str:
         """`path` with every link resolved. With `strict` a place where nothing is raises OverlayError."""
-        drive, rest = os.path.splitdrive(os.path.join(os.getcwd(), path))
+        drive, rest = os.path.splitdrive(os.path.abspath(path) if not os.path.isabs(path) else path)
         at = drive + os.sep
         parts = [part for part in rest.split(os.sep) if part not in {"", "."}][::-1]
         followed = 0

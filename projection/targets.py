@@ -73,7 +73,7 @@ def _expanded(spelling: str, home: str) -> str:
         ) from None
     if spelling == "~" or spelling.startswith(("~/", "~\\")):
         spelling = home + spelling[1:]
-    return os.path.join(os.getcwd(), spelling)
+    return spelling if os.path.isabs(spelling) else os.path.join(os.getcwd(), spelling)
 
 
 def canonical(system: System, path: str) -> str:

@@ -33,9 +33,14 @@ def main(argv: list[str] | None = None) -> int:
         return agent(arguments[2:])
     if first == "run-script":
         return run_script(arguments[1:])
-    from ways.cli.main import main as command_line
+    try:
+        from ways.cli.main import main as command_line
 
-    return command_line(arguments)
+        return command_line(arguments)
+    except KeyboardInterrupt:
+        # Ctrl-C before the command line was there to catch it, or while it was leaving.
+        sys.stderr.write("Interrupted; nothing more was changed.\n")
+        return 130
 
 
 def run_script(arguments: list[str]) -> int:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ways.core.errors import INTERRUPTED, WRONG, UserError
+from ways.cli import endings
+from ways.core.errors import INTERRUPTED, UserError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -125,6 +126,13 @@ def main(arguments: list[str]) -> int:
         from ways.cli.completion import know_powershell
 
         know_powershell()
+    code = _run(arguments)
+    if (failed := endings.close_output()) is not None and not isinstance(failed, BrokenPipeError):
+        code = code or endings.unexpected(failed)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     try:
         _finish_interrupted(arguments)
         result = program.main(args=arguments, prog_name="ways", standalone_mode=False)
@@ -133,22 +141,20 @@ def main(arguments: list[str]) -> int:
         click.echo(error.format_message())
         return error.exit_code
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return endings.usage(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; nothing more was changed.", err=True)
         return INTERRUPTED
     except UserError as error:
-        return fail(error)
+        return endings.user_error(error)
     except BrokenPipeError:
         # The reader (`ways … | head`) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        endings.discard_output()
         return 0
     except Exception as error:
         if os.environ.get("WAYS_DEBUG"):
             raise
-        click.echo(f"ways: {type(error).__name__}: {error}  Next: WAYS_DEBUG=1 shows where", err=True)
-        return WRONG
+        return endings.unexpected(error)
 
 
 def _finish_interrupted(arguments: list[str]) -> None:
@@ -166,14 +172,6 @@ def _finish_interrupted(arguments: list[str]) -> None:
     from ways.cli.update import finish_interrupted
 
     finish_interrupted(roots)
-
-
-def fail(error: UserError) -> int:
-    """Print what is wrong, where and the next command, on one line. Returns the exit code."""
-    from ways.core.text import printable
-
-    click.echo(f"ways: {printable(str(error))}", err=True)
-    return error.exit_code
 
 
 def _use_utf8() -> None:

@@ -42,11 +42,17 @@ def list_targets(as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("path", "key", "enabled", "observe", "state", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("path", "key", "enabled", "observe", "state"):
+        table.add_column(name, overflow="fold")
     for row in rows:
         flags = ["yes" if row[name] else "no" for name in ("enabled", "observe")]
         table.add_row(Text(printable(row["path"])), row["key"], *flags, row["state"])
-    Console(soft_wrap=True).print(table)
+    # Nothing is cut: folded on a narrow terminal, and as long as it is in a pipe.
+    console = Console()
+    if not console.is_terminal:
+        console.width = 1 << 14
+    console.print(table)
 
 
 @command.command("plan")
