@@ -8,6 +8,7 @@ from ways.cli.lazy import LazyCommands
 
 COMMANDS = {
     "template": ("author_template", "A way to start from"),
+    "lint": ("author_lint", "What is wrong with ways, for people and for CI"),
     "match": ("author_match", "Which ways a text fires, and why"),
     "suggest": ("author_suggest", "Words that tell a way from its neighbours"),
     "siblings": ("author_siblings", "The ways nearest to a way"),
