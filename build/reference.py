@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -48,13 +48,12 @@ def main(arguments: list[str]) -> int:
 
 def pages() -> dict[str, str]:
     """Every page by its file name."""
-    made = {
-        "settings.md": settings(),
-        "events.md": event_log(),
-        "frontmatter.md": frontmatter(),
-        "commands.md": commands(),
-    }
-    return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
+    return {name: page(name) for name in MAKERS}
+
+
+def page(name: str) -> str:
+    """One page. Raises KeyError for another name."""
+    return "\n".join(MAKERS[name]()) + "\n"
 
 
 def settings() -> list[str]:
@@ -183,6 +182,14 @@ def walk(
             continue
         below = click.Context(child, parent=context, info_name=name)
         yield from walk(child, below, (*path, name))
+
+
+MAKERS: dict[str, Callable[[], list[str]]] = {
+    "settings.md": settings,
+    "events.md": event_log,
+    "frontmatter.md": frontmatter,
+    "commands.md": commands,
+}
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

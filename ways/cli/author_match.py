@@ -85,7 +85,9 @@ class Explanation:
     help="What the text is: a prompt, a Task prompt, a Bash command, or the path of an edited file.",
 )
 @click.option("--description", default="", help="The Bash tool's description, for a command.")
-@click.option("--scope", type=click.Choice(SCOPES), default=AGENT, show_default=True)
+@click.option(
+    "--scope", type=click.Choice(SCOPES), default=AGENT, show_default=True, help="For which kind of agent."
+)
 @click.option(
     "--limit", type=click.IntRange(0), default=10, show_default=True, help="Ways that did not fire."
 )

@@ -44,11 +44,18 @@ class JudgeState:
 @click.command("explain")
 @click.argument("prompt", required=False)
 @click.option("--file", "path", type=click.Path(), help="Read the prompt from a file.")
-@click.option("--session", help="As it stands in this session, or the one whose id begins so.")
+@click.option(
+    "--session", metavar="ID", help="As it stands in this session (the beginning of its id will do)."
+)
 @click.option("--fresh", is_flag=True, help="As in a new session, nothing shown yet.")
 @click.option("--judge", "ask", is_flag=True, help="Ask the judge too. Sends the prompt to the provider.")
 @click.option(
-    "--limit", type=click.IntRange(0), default=5, show_default=True, help="Ways that were not near."
+    "--limit",
+    type=click.IntRange(0),
+    metavar="N",
+    default=5,
+    show_default=True,
+    help="Ways that were not near.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

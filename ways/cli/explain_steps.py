@@ -200,6 +200,8 @@ def _not_fired(row: Row, tuning: Tuning, verdict: Verdict, decides: str) -> Told
     else:
         gates = _probabilities(row, near.get(row.way, tuning.semantic_fire_probability))
     why = row.why if row.outcome in {HELD_BACK, REFUSED} else ""
+    if not gates and row.cosine_en is not None:
+        why = f"cosine {row.cosine_en:.2f}, and the corpus is not calibrated, so it cannot fire on meaning"
     result = {"-": "not near"}.get(row.outcome, row.outcome)
     return Told(row.way, result, row.trigger, row.span, gates, why)
 

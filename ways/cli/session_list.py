@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 @click.command("list")
-@click.option("--days", type=click.IntRange(1), help="Only sessions of the last DAYS days.")
-@click.option("--project", type=click.Path(), help="Only sessions of this project.")
-@click.option("--limit", type=click.IntRange(0), default=0, help="The newest LIMIT only (0: all).")
+@click.option("--days", type=click.IntRange(1), metavar="N", help="Only sessions of the last N days.")
+@click.option("--project", type=click.Path(), metavar="DIR", help="Only sessions of this project.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", default=0, help="The newest N only (0: all).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(days: int | None, project: str | None, limit: int, as_json: bool) -> None:
     """List the sessions, newest first, with what each was shown.

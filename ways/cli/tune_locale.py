@@ -19,7 +19,9 @@ KINDS = ("way_fired", "way_redisclosed", "way_nearmiss", "way_keyword_gated")
 
 @click.command("locale")
 @click.argument("language", required=False)
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Ways in the table.")
+@click.option(
+    "--top", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Ways in the table."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(language: str | None, top: int, as_json: bool) -> None:
     """Show how many ways have an alias in each language, and which have none in LANGUAGE.

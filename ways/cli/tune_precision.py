@@ -14,6 +14,7 @@ from ways.readers import precision
 @click.option(
     "--min-sessions",
     type=click.IntRange(1),
+    metavar="N",
     default=precision.MIN_SESSIONS,
     show_default=True,
     help="Sessions in which a way must have fired to be judged at all.",
@@ -21,6 +22,7 @@ from ways.readers import precision
 @click.option(
     "--flag-threshold",
     type=click.FloatRange(0.0, 1.0),
+    metavar="N",
     default=precision.FLAG_THRESHOLD,
     show_default=True,
     help="Share from which a way is flagged.",

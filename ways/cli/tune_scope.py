@@ -34,8 +34,10 @@ class Part:
 
 def options(function: click.decorators.FC) -> click.decorators.FC:
     """--days, --project and --global."""
-    days = click.option("--days", type=click.IntRange(1), help="Only the last DAYS days.")
-    project = click.option("--project", type=click.Path(), help="Only this project (default: the one here).")
+    days = click.option("--days", type=click.IntRange(1), metavar="N", help="Only the last N days.")
+    project = click.option(
+        "--project", type=click.Path(), metavar="DIR", help="Only this project (default: the one here)."
+    )
     everywhere = click.option("--global", "everywhere", is_flag=True, help="All projects.")
     return days(project(everywhere(function)))
 

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @click.command("stats")
 @tune_scope.options
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Ways in the table.")
+@click.option(
+    "--top", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Ways in the table."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every way in it.")
 def command(days: int | None, project: str | None, everywhere: bool, top: int, as_json: bool) -> None:
     """Count what was shown, held back and judged.
