@@ -247,12 +247,22 @@ def test_two_targets_use_their_own_programs(tmp_path: Path, shell: str) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_check_setup_speaks_only_when_the_program_is_missing(tmp_path: Path, shell: str) -> None:
+def test_check_setup_speaks_only_when_the_program_is_missing_or_broken(tmp_path: Path, shell: str) -> None:
     target = make_target(tmp_path / "t")
     adapter = shipped.WAYS / "check-setup.sh"
     answer = json.loads(run(target, adapter, shell).stdout)
     assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert "was not found" in answer["hookSpecificOutput"]["additionalContext"]
+    # A source install whose checkout has moved, a wrong architecture: the file is there and does not start.
+    for broken in (
+        "#!/nowhere/at/all\n",
+        "#!/bin/sh\nexit 1\n",
+        "#!/bin/sh\necho noise; echo noise >&2; exit 2\n",
+    ):
+        install(target, broken)
+        done = run(target, adapter, shell)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "does not start" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     install(target, ECHO)
     done = run(target, adapter, shell)
     assert (done.returncode, done.stdout) == (0, "")
