@@ -24,6 +24,9 @@ def place(system: System, roots: Roots) -> None:
         return
     for folder, name, mode in ((roots.app, ROLLBACK, 0o755), (roots.state, WITHDRAW, 0o700)):
         data = system.read_bytes(os.path.join(_HERE, name))
+        if name == WITHDRAW:
+            quoted = "'" + roots.app.replace("'", "'\\''") + "'"
+            data = data.replace(b"installed=''", b"installed=" + os.fsencode(quoted), 1)
         path = os.path.join(folder, name)
         if system.kind(path) == "file" and system.read_bytes(path) == data:
             continue

@@ -5,6 +5,7 @@
 # settings.json, our links, and copies of ours that nobody has changed. Whatever it cannot read it leaves
 # alone and names. While the program works, `ways uninstall` does more.
 set -u
+installed='' # the app root; written in when this script is put in place
 LC_ALL=C
 export LC_ALL
 trouble=0
@@ -369,7 +370,7 @@ case ${XDG_DATA_HOME-} in
 /*) app=$XDG_DATA_HOME/agent-ways ;;
 *) app=${HOME-}/.local/share/agent-ways ;;
 esac
-app=${WAYS_APP_ROOT:-$app}
+app=${WAYS_APP_ROOT:-${installed:-$app}}
 if [ "${1-}" != --anyway ] && [ -x "$app/bin/ways" ] && "$app/bin/ways" --version >/dev/null 2>&1 </dev/null; then
     printf 'withdraw.sh: the program is there and works.  Next: ways uninstall (or withdraw.sh --anyway)\n' >&2
     exit 3

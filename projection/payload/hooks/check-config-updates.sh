@@ -8,6 +8,8 @@ case ${XDG_STATE_HOME-} in
     *) state=${HOME-}/.local/state/agent-ways ;;
 esac
 notice=${WAYS_STATE_ROOT:-$state}/update-notice.json
-[ -s "$notice" ] && cat "$notice"
+case ${DISABLE_UPDATES:-0}:${CI:-0} in
+    0:0 | 0:false | false:0 | false:false) [ -s "$notice" ] && cat "$notice" ;;
+esac
 start_ways update --check --quiet
 exit 0
