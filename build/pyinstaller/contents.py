@@ -29,12 +29,16 @@ NOT_FOR_SCRIPTS = frozenset(
 )
 _DEEP = ("concurrent", "email", "encodings", "html", "http", "importlib", "json", "logging", "urllib", "xml")
 
+# Packages of others that load their own modules by name.
+_BY_NAME = ("rich._unicode_data", "textual.widgets")
+
 # Never wanted, though something that is wanted mentions it. Without cryptography (15 MB) the update client
 # checks Ed25519 signatures with the pure Python that securesystemslib brings: releases are signed with these.
 EXCLUDED = (
     *("_cffi_backend", "cryptography"),
     *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip"),
     *("_pydecimal", "_pyio", "numpy.ma", "numpy.polynomial", "numpy.testing"),
+    *("charset_normalizer", "requests", "tree_sitter"),  # optional to libraries of ours, and not used
     *("pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
     *("numpy.distutils", "numpy.f2py", "numpy._pyinstaller", "numpy.conftest", "pkg_resources"),
     *sorted(NOT_FOR_SCRIPTS - {"imp"}),
@@ -70,6 +74,13 @@ def script_modules() -> list[str]:
     for name in _DEEP:
         found += collect_submodules(name)
     return found
+
+
+def modules_by_name() -> list[str]:
+    """The modules of libraries that no import statement mentions."""
+    from PyInstaller.utils.hooks import collect_submodules
+
+    return [name for package in _BY_NAME for name in collect_submodules(package)]
 
 
 def _importable(name: str) -> bool:

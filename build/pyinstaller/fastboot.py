@@ -187,6 +187,10 @@ def start(arguments):
         pack = Pack(inside(PACK))
         sys.meta_path.insert(0, pack)
         if hook:
+            # Loading modules makes many objects and no garbage: collecting it in between only costs time.
+            import gc
+
+            gc.set_threshold(50_000)
             main = hook_program(pack)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in one line
         damaged(error, hook)

@@ -14,6 +14,7 @@ from pathlib import Path
 Entry = tuple[str, str, str]  # name inside the bundle, source, type code
 
 BASE_LIBRARY = "base_library.zip"
+_STRIPPED = ("libpython", "python3.", "yaml/")  # what carries debugging symbols, by the place in the bundle
 # What the interpreter imports before any importer but zipimport is there, and what PyInstaller's own
 # modules import before theirs is.
 NEEDED_AT_START = frozenset(
@@ -132,7 +133,7 @@ def slim_binaries(binaries: Iterable[Entry], work: Path) -> list[Entry]:
     """The libraries, ready to be shipped from a Linux machine: Python's own without debugging symbols,
     and none with a search path of the building machine. Elsewhere they are left as they are.
 
-    Only Python's library is stripped: `strip` damages numpy's OpenBLAS.
+    Not all are stripped: `strip` damages numpy's OpenBLAS.
     """
     if sys.platform != "linux":
         return list(binaries)
@@ -141,7 +142,7 @@ def slim_binaries(binaries: Iterable[Entry], work: Path) -> list[Entry]:
     kept = []
     for name, source, code in binaries:
         if code in {"BINARY", "EXTENSION"} and os.path.isfile(source):
-            strip = os.path.basename(name).startswith("libpython") or "lib-dynload" in name
+            strip = name.startswith(_STRIPPED)
             unwanted = any(not part.startswith("$ORIGIN") for part in search_path(source))
             if strip or unwanted:
                 copy = work / "slim" / name
