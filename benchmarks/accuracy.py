@@ -328,9 +328,7 @@ def real_engine() -> engine.Engine:
     from build import engine as library
     from build import model, packages
 
-    opened = engine.open_files(
-        str(library.cached(packages.cache_folder())), str(model.cached("en")), threads=2
-    )
+    opened = engine.open_files(str(library.cached(packages.cache_folder())), str(model.cached("en")))
     if isinstance(opened, engine.EngineProblem):
         raise SystemExit(str(opened))
     return opened

@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks import accuracy
 from tests.unit.embedding import parts
-from ways.embedding.engine import Engine, open_files
 
 pytestmark = pytest.mark.model
 
@@ -17,11 +16,7 @@ HELD_OUT_RECALL, HELD_OUT_FALSE_RATE = 0.90, 0.04
 
 @pytest.fixture(scope="module")
 def report():
-    engine = open_files(parts.library(), parts.model_path(), threads=2)
-    assert isinstance(engine, Engine), str(engine)
-    found = accuracy.measure(engine, [*accuracy.read_prompts(), *accuracy.read_commands()])
-    engine.close()
-    return found
+    return accuracy.measure(parts.opened(), [*accuracy.read_prompts(), *accuracy.read_commands()])
 
 
 def test_the_expected_ways_fire_on_the_prompts_they_were_tuned_on(report):
