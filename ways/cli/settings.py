@@ -10,7 +10,7 @@ import click
 
 from ways.cli.place import here
 from ways.core import roots as roots_module
-from ways.core.errors import OVERRIDDEN, USAGE, WRONG, UserError
+from ways.core.errors import DONE, OVERRIDDEN, USAGE, WRONG, UserError
 from ways.core.text import printable
 from ways.settings import effective, registry, values
 from ways.settings.load import project_file, user_file
@@ -151,6 +151,79 @@ def lint(as_json: bool, target: str | None, project: str | None) -> None:
         raise click.exceptions.Exit(WRONG)
 
 
+@command.command(name="fix")
+@click.option("--dry-run", is_flag=True, help="Say what would be repaired and change nothing.")
+@where
+def fix(dry_run: bool, target: str | None, project: str | None) -> int:
+    """Repair what lint finds where the repair is certain: misspelt keys, numbers in quotes.
+
+    Only what is repaired changes; comments and order stay. Exits with 1 when something is left.
+    """
+    from ways.cli import settings_fix
+
+    return settings_fix.run(_files(target, project), dry_run)
+
+
+@command.command(name="emit")
+@click.option("--changed", is_flag=True, help="Only what a file sets.")
+@where
+def emit(changed: bool, target: str | None, project: str | None) -> None:
+    """Print the settings that hold here as YAML, for `ways settings apply`.
+
+    Only what your own file may hold; with --target or --project, what such a file may. The list of
+    targets belongs to this machine and is left out.
+    """
+    from ways.settings import document
+
+    held = effective.values(_files(target, project))
+    wanted = {key: row.value for key, row in held.items() if not changed or row.source != effective.DEFAULT}
+    click.echo(document.emitted(wanted, _scope(target, project)), nl=False)
+
+
+@command.command(name="apply")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--dry-run", is_flag=True, help="Print the plan and change nothing.")
+@where
+def apply(file: str, dry_run: bool, target: str | None, project: str | None) -> int:
+    """Set everything in FILE, a YAML document such as `ways settings emit` prints (- for stdin).
+
+    Every fault in it is named before anything is written. Exits with 4 when a value is written but
+    another file overrides it.
+    """
+    from ways.cli import settings_apply
+
+    roots = roots_module.resolve()
+    scope = _scope(target, project)
+    found = settings_apply.read(file, scope)
+    planned = []
+    for key, then in found.items():
+        _scope_name, path = _file(roots, _setting(key), target, project)
+        own = effective.values(_own(_files(target, project), path)).get(key)
+        now = own.value if own is not None and own.source != effective.DEFAULT else None
+        if settings_apply.differs(now, then):
+            planned.append(settings_apply.Change(key, scope, path, now, then))
+    for one in planned:
+        before = "not set" if one.now is None else _shown(one.now)
+        click.echo(printable(f"{one.key}: {before} -> {_shown(one.then)}  ({one.path})"))
+    if not planned:
+        click.echo("Everything is set so already.")
+    if dry_run or not planned:
+        return DONE
+    settings_apply.apply(planned, roots.state)
+    return settings_apply.overridden(planned, effective.values(_files(target, project)))
+
+
+def _scope(target: str | None, project: str | None) -> str:
+    """The scope of the file that the options name."""
+    if target is not None and project is not None:
+        raise UserError("--target and --project name two files", "ways settings set --help", USAGE)
+    return TARGET if target is not None else PROJECT if project is not None else USER
+
+
+def _own(found: tuple[effective.SettingsFile, ...], path: str) -> tuple[effective.SettingsFile, ...]:
+    return tuple(file for file in found if file.path == path)
+
+
 def _files(target: str | None, project: str | None) -> tuple[effective.SettingsFile, ...]:
     """The files that hold in this place; the options name another target or project."""
     roots = roots_module.resolve()
@@ -172,8 +245,7 @@ def _setting(key: str) -> Setting:
 
 def _file(roots: Roots, setting: Setting, target: str | None, project: str | None) -> tuple[str, str]:
     """The scope and the path of the file that a change goes to."""
-    if target is not None and project is not None:
-        raise UserError("--target and --project name two files", "ways settings set --help", USAGE)
+    _scope(target, project)
     if target is not None:
         return TARGET, effective.target_settings(roots, _folder(target))
     if project is not None or setting.scopes == (PROJECT,):

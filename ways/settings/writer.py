@@ -28,6 +28,20 @@ def set_values(path: str, changes: Mapping[str, object], *, state_root: str, sco
     Raises UserError: an unknown key or a wrong value (exit 2), a file that does not parse or cannot be
     edited without touching other lines (3), a write that failed (5). The file is then as it was.
     """
+    return rewrite(path, _setter(changes, scope), state_root, scope)
+
+
+def preview(path: str, changes: Mapping[str, object], *, scope: str = USER) -> bytes:
+    """The file as set_values would write it, without writing. Raises UserError as that does."""
+    real = os.path.realpath(path)
+    try:
+        data = b"" if _identity(real) is None else _read(path, real)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}", "", WRITE_FAILED) from error
+    return _changed(path, data, _setter(changes, scope))
+
+
+def _setter(changes: Mapping[str, object], scope: str) -> Callable[[str], str]:
     checked = [(*_placed(key, scope), value) for key, value in changes.items()]
     wanted = [(place, _check(key, setting, value)) for (key, setting, place, value) in checked]
 
@@ -36,7 +50,7 @@ def set_values(path: str, changes: Mapping[str, object], *, state_root: str, sco
             text = editing.set_value(text, place, value)
         return text
 
-    return rewrite(path, change, state_root, scope)
+    return change
 
 
 def unset(path: str, keys: Iterable[str], *, state_root: str, scope: str = USER) -> bool:
