@@ -72,6 +72,8 @@ def examine(roots: Roots, *, hooks: bool = True, offline: bool = True) -> Iterat
     if hooks:
         for target in served:
             yield from _hooks(target)
+    for target in served:
+        yield from _hooks_off(target)
 
 
 def _roots(roots: Roots) -> Iterator[Finding]:
@@ -126,6 +128,18 @@ def _targets(roots: Roots) -> Iterator[tuple[Finding, str]]:
             yield Finding("target", FAULT, f"{path} is {state}", "ways reconcile"), usable
     if not any(row["enabled"] for row in rows):
         yield Finding("targets", FAULT, "no target is enabled", "ways target add DIR"), ""
+
+
+def _hooks_off(target: str) -> Iterator[Finding]:
+    from ways.cli.hooks_off import switched_off
+
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        folder = ""
+    for path, key in switched_off(target, folder):
+        message = f"{path} sets {key}, so Claude Code runs no hook of ways"
+        yield Finding("hooks", FAULT, message, f"take {key} out of that file")
 
 
 def _ways(roots: Roots) -> Iterator[Finding]:
