@@ -170,8 +170,9 @@ def _sessions(environ: Mapping[str, str], state: str, home: str) -> tuple[str, s
 def unsafe_folder(path: str) -> str:
     """Why an existing folder must not hold private state, or "" when it may (or does not exist yet).
 
-    Refused: a symlink, not a folder, another owner, or open to group or others (POSIX). On Windows
-    the folder lies inside the user's own profile and is not examined.
+    Refused: a symlink, not a folder, another owner, open to group or others, or not writable, as on a
+    file system that is mounted read-only in a sandbox (POSIX). On Windows the folder lies inside the
+    user's own profile and is not examined.
     """
     if os.name == "nt":
         return ""
@@ -190,7 +191,7 @@ def unsafe_folder(path: str) -> str:
         return f"belongs to user {info.st_uid}"
     if info.st_mode & 0o022:
         return "is writable by group or others"
-    return ""
+    return "" if os.access(path, os.W_OK | os.X_OK) else "cannot be written to"
 
 
 def foreign_folder(path: str) -> str:

@@ -126,6 +126,20 @@ def test_an_unsafe_sessions_root_falls_back_and_says_why(environ: dict[str, str]
     assert "not a folder" in sessions_of(environ, folder).sessions_note
 
 
+def test_a_sessions_root_that_cannot_be_written_falls_back(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a sandbox that shows the runtime folder read-only; without state nothing is ever shown."""
+    folder = tmp_path / "s"
+    folder.mkdir(mode=0o700)
+    assert sessions_of(environ, folder).sessions == str(folder)
+    # The super-user may write everything, so the system's answer is imitated.
+    monkeypatch.setattr(os, "access", lambda path, bits: str(path) != str(folder))
+    found = sessions_of(environ, folder)
+    assert found.sessions == os.path.join(environ["HOME"], ".local", "state", "agent-ways", "sessions")
+    assert found.sessions_note == f"{folder}: cannot be written to"
+
+
 def test_another_users_folder_is_refused(
     environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
