@@ -29,7 +29,11 @@ ALLOWED: dict[str, set[str]] = {
     "ways.agent": ENGINE_BASE | STATE | {"ways.gate", "ways.embedding", "windows"},
     "ways.lanes": ENGINE_BASE
     | STATE
-    | {"ways.matching", "ways.disclosure", "ways.embedding", "ways.gate", "windows"},
+    | {"ways.matching", "ways.disclosure", "ways.embedding", "ways.gate", "windows"}
+    | {"ways.commandline", "ways.attend", "ways.issues"},
+    "ways.commandline": ENGINE_BASE,
+    "ways.attend": ENGINE_BASE,
+    "ways.issues": ENGINE_BASE | STATE | {"ways.gate", "ways.agent"},
     "ways.mcp": ENGINE_BASE | {"ways.catalogue", "ways.matching"},
     "ways.authoring": ENGINE_BASE | {"ways.catalogue", "ways.embedding", "ways.matching", "ways.settings"},
     "ways.projects": ENGINE_BASE,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PREFIX, ENDING = "catalogue-", ".bin"
 MAGIC = b"ways-cat"
-FORMAT = 3
+FORMAT = 4
 # Magic, then length and CRC-32 of the head, then length and CRC-32 of the tail.
 _PREAMBLE = len(MAGIC) + 16
 # Enough for the head of an ordinary set of roots in one read.

@@ -45,7 +45,10 @@ FIELDS = (
     Field("commands", REGEX, "matched on the Bash command", in_check=True),
     Field("files", REGEX, "matched on the path of the edited file", in_check=True),
     Field(
-        "trigger", ONE_OF, "a state trigger", choices=("session-start", "context-threshold", "file-exists")
+        "trigger",
+        ONE_OF,
+        "a state trigger, or a message: a name, or a mapping with `type` and what belongs to it",
+        choices=("session-start", "context-threshold", "file-exists", "attend"),
     ),
     Field(
         "threshold",
@@ -82,9 +85,17 @@ WHEN_FIELDS = (
     Field("model", TEXT, "glob on the id of the agent's model"),
 )
 
+TRIGGER_FIELDS = (
+    Field("type", ONE_OF, "the trigger's name"),
+    Field("signals", NAMES, "for attend: the signals of messages; absent means every message"),
+    Field("threshold", NUMBER, "for context-threshold: as the field threshold"),
+    Field("path", TEXT, "for file-exists: as the field path"),
+)
+
 WAY_FIELDS = {field.name: field for field in FIELDS if field.in_way}
 CHECK_FIELDS = {field.name: field for field in FIELDS if field.in_check}
 WHEN = {field.name: field for field in WHEN_FIELDS}
+TRIGGER = {field.name: field for field in TRIGGER_FIELDS}
 
 
 def nearest(name: str, known: dict[str, Field]) -> str:

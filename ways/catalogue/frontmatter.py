@@ -12,12 +12,13 @@ import os
 
 from ways.catalogue import fields as registry
 from ways.catalogue.body import MAX_BYTES, body, check_sections, normalise, split
-from ways.catalogue.way import Broken, Check, Way, When
+from ways.catalogue.way import ANY_SIGNAL, ATTEND, Broken, Check, Way, When
+from ways.core.ids import is_session_id
 from ways.core.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from typing import Any
 
 __all__ = ["Parsed", "Problem", "Value", "body", "check_sections", "fields_of", "parse_check", "parse_way"]
@@ -98,6 +99,7 @@ def parse_way(
         return parsed
     read = _Reader(parsed, registry.WAY_FIELDS)
     macro = read.one_of("macro")
+    trigger = read.trigger("trigger")
     return Way(
         id=way_id,
         path=path,
@@ -108,9 +110,10 @@ def parse_way(
         pattern_strict=read.flag("pattern_strict"),
         commands=read.regex("commands"),
         files=read.regex("files"),
-        trigger=read.one_of("trigger"),
-        threshold=read.number("threshold", 0.0, 0.0, 100.0),
-        trigger_path=read.text("path"),
+        trigger=trigger.name,
+        threshold=read.number("threshold", 0.0, 0.0, 100.0, within=trigger.values),
+        trigger_path=read.text("path", within=trigger.values),
+        signals=trigger.signals,
         scope=read.names("scope"),
         refire=read.refire("refire"),
         when=read.when("when"),
@@ -315,6 +318,18 @@ class _Events:
         return Value("mapping", line, column, entries=tuple(entries.items()))
 
 
+_NOTHING: Mapping[str, Value] = {}
+
+
+@record
+class Trigger:
+    """A way's trigger: its name ("" for none), the values given with it, and the signals of `attend`."""
+
+    name: str = ""
+    values: Mapping[str, Value] = _NOTHING
+    signals: tuple[str, ...] = ()
+
+
 class _Reader:
     """Takes typed fields out of Parsed, collecting a problem for each that has the wrong type."""
 
@@ -338,8 +353,10 @@ class _Reader:
     def rendered_problems(self) -> tuple[str, ...]:
         return tuple(str(problem) for problem in self.problems)
 
-    def text(self, name: str, kind: str = "a string") -> str:
-        value = self.value(name)
+    def text(
+        self, name: str, kind: str = "a string", within: Mapping[str, Value] = _NOTHING
+    ) -> str:
+        value = self.value(name) or within.get(name)
         if value is None:
             return ""
         if value.kind != "scalar":
@@ -381,8 +398,11 @@ class _Reader:
             self.wrong(name, value, "must be true or false")
         return word in _TRUE
 
-    def number(self, name: str, default: float, low: float, high: float) -> float:
-        value = self.value(name)
+    def number(
+        self, name: str, default: float, low: float, high: float, within: Mapping[str, Value] = _NOTHING
+    ) -> float:
+        """The number of a field, or of the same name in the mapping `within`."""
+        value = self.value(name) or within.get(name)
         if value is None:
             return default
         number = _number(value.text.strip().removesuffix("%")) if value.kind == "scalar" else None
@@ -401,6 +421,36 @@ class _Reader:
             self.wrong(name, value, f"must be one of {', '.join(choices)}")
             return ""
         return word
+
+    def trigger(self, name: str) -> Trigger:
+        """The trigger: a name, or a mapping with `type` and what belongs to it. Nothing when it is wrong."""
+        value = self.value(name)
+        if value is None:
+            return Trigger()
+        entries = dict(value.entries) if value.kind == "mapping" else {"type": value}
+        for key, inner in entries.items():
+            if key not in registry.TRIGGER:
+                self.wrong(f"{name}.{key[:60]}", inner, f"is none of {', '.join(registry.TRIGGER)}")
+        kind = entries.get("type", value)
+        choices = self.known[name].choices
+        word = kind.text.strip() if kind.kind == "scalar" else ""
+        if word not in choices:
+            where = f"{name}.type" if value.kind == "mapping" else name
+            self.wrong(where, kind, f"must be one of {', '.join(choices)}")
+            return Trigger()
+        values = {key: inner for key, inner in entries.items() if not inner.absent}
+        return Trigger(word, values, self.signals(name, values) if word == ATTEND else ())
+
+    def signals(self, name: str, values: Mapping[str, Value]) -> tuple[str, ...]:
+        """The signals of an `attend` trigger; every message when none are given, none when all are wrong."""
+        value = values.get("signals")
+        if value is None:
+            return (ANY_SIGNAL,)
+        items = self.items(f"{name}.signals", value, split_commas=True)
+        for item in items:
+            if not is_session_id(item):
+                self.wrong(f"{name}.signals", value, f"{item[:60]!r} has more than letters, digits, . _ -")
+        return tuple(dict.fromkeys(item for item in items if is_session_id(item)))
 
     def names(self, name: str) -> tuple[str, ...]:
         value = self.value(name)

@@ -21,6 +21,9 @@ CORE, USER, PROJECT = "core", "user", "project"
 AGENT, SUBAGENT, TEAMMATE = "agent", "subagent", "teammate"
 SCOPES = (AGENT, SUBAGENT, TEAMMATE)
 SESSION_START, CONTEXT_THRESHOLD, FILE_EXISTS = "session-start", "context-threshold", "file-exists"
+ATTEND = "attend"
+# The signal that every message gives.
+ANY_SIGNAL = "message"
 
 
 @record
@@ -68,7 +71,8 @@ class Way:
     """One way. Empty strings and tuples mean that the field is absent.
 
     `path` is absolute; `root_kind` one of core, user, project; `refire` a preset name or a number
-    spelt as text, "" when absent; `threshold` percent of the window (for `context-threshold`);
+    spelt as text, "" when absent; `threshold` percent of the window (for `context-threshold`); `signals`
+    the signals of messages (for `attend`);
     `problems` are messages about single fields that were dropped (a pattern that does not compile
     disables only itself), each beginning `line N, column N: field: `; `unknown_fields` holds name and
     line of each frontmatter field that has no meaning here; `macro_file` and `postcheck_file` are file
@@ -99,6 +103,7 @@ class Way:
     problems: tuple[str, ...] = ()
     corpus_id: str = ""
     unknown_fields: tuple[tuple[str, int], ...] = ()
+    signals: tuple[str, ...] = ()
 
     @property
     def directory(self) -> str:
@@ -202,7 +207,7 @@ class Catalogue:
         return [check for check in self.checks if getattr(check, field)]
 
     def with_trigger(self) -> list[Way]:
-        """The ways with a state trigger, in tree order."""
+        """The ways with a trigger of their own (state or message), in tree order."""
         if self.tables is not None:
             return [self.ways[index] for index in self.tables.lists["trigger"]]
         return [way for way in self.ways if way.trigger]

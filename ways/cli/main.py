@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "projects": ("projects", "Claude Code's project history: find, tidy up, move"),
     "audit": ("audit", "Which rule each way stands for, and what is missing"),
     "trust": ("trust", "Which projects may run their own macros"),
+    "attend": ("attend", "Messages between sessions and people"),
+    "issues": ("issues", "The project's open GitHub issues in its sessions"),
     "mcp": ("mcp", "Serve ways to an agent that asks for them"),
     "completion": ("completion", "Completion for bash, zsh, fish and PowerShell"),
     "demo": ("demo", "Play a sample session and explain what was shown"),

@@ -8,7 +8,10 @@ from ways.core import files, jsontext
 
 
 def context(event: str, text: str) -> bytes:
-    """The answer that adds `text` to the agent's context. ASCII-escaped, one line."""
+    """The answer that adds `text` to the agent's context. ASCII-escaped, one line. At Stop there is no
+    context to add to but by going on."""
+    if event == "Stop":
+        return continuation(text)
     answer = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
     return jsontext.dump_bytes(answer)
 

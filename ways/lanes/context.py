@@ -44,6 +44,7 @@ class Context:
         self.project = project_of(environ, payload)
         self.events: list[dict[str, str]] = []
         self.notes: list[str] = []
+        self.refusal = ""  # why the host must not go on; only the lanes in dispatch.REFUSING are heard
         self._session: Session | None = None
         self._opened = False
         self._settings: Settings | None = None

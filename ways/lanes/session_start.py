@@ -27,12 +27,14 @@ def run(context: Context) -> None:
 
 
 def _prune(context: Context) -> None:
-    """Old sessions and switches. A fault here is noted and costs nothing else."""
+    """Old sessions, their switches and inboxes. A fault here is noted and costs nothing else."""
+    from ways.attend import peers
     from ways.session.clearing import prune
 
     own = context.payload.session_id
     try:
         prune(context.roots.sessions, own, clock.now())
         switches.prune(context.roots.state, clock.now(), own)
+        peers.prune(context.roots, clock.now())
     except OSError as error:
         context.note(f"pruning old sessions: {error}")

@@ -26,6 +26,7 @@ def run(context: Context) -> None:
     """Show core.md if it has not been shown, then the ways whose state trigger holds."""
     if context.payload.event == "SessionStart":
         _reset(context)
+        _attend(context)
     else:
         prompt = context.payload.raw.get("prompt")
         if not isinstance(prompt, str):
@@ -46,6 +47,14 @@ def _reset(context: Context) -> None:
     source = context.payload.text("source")
     if context.session is not None and source in CLEARING_SOURCES:
         context.session.reset(source, clock.now())
+
+
+def _attend(context: Context) -> None:
+    """Other sessions can write to this one from now on."""
+    if context.session is not None and not context.payload.agent_id:
+        from ways.lanes.attend_drain import register
+
+        register(context)
 
 
 def _is_envelope(prompt: str) -> bool:

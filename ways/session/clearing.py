@@ -30,6 +30,7 @@ _KNOWN = _PROOF | frozenset(
         "notices",
         "agents",
         "pending-fires.json",
+        "issues-shown.json",
     }
 )
 _KNOWN_PREFIX = "core.marker."

@@ -55,6 +55,9 @@ class Settings:
     engine_idle_minutes: int = 10
     tool_delivery: str = "auto"
     session_links: str = "deny"
+    attend_deliver: bool = True
+    issues_mirror: bool = True
+    issues_api_url: str = "https://api.github.com"
     install_secret_path_deny: bool = False
     install_mode: str = "link"
     install_channel: str = "stable"
@@ -93,6 +96,9 @@ _FIELDS: Mapping[str, tuple[str, type]] = {
     "engine.idle_minutes": ("engine_idle_minutes", int),
     "hooks.tool_delivery": ("tool_delivery", str),
     "hooks.session_links": ("session_links", str),
+    "attend.deliver": ("attend_deliver", bool),
+    "issues.mirror": ("issues_mirror", bool),
+    "issues.api_url": ("issues_api_url", str),
     "install.secret_path_deny": ("install_secret_path_deny", bool),
     "install.mode": ("install_mode", str),
     "install.channel": ("install_channel", str),

@@ -292,12 +292,42 @@ SETTINGS: tuple[Setting, ...] = (
         "hooks.session_links",
         CHOICE,
         "deny",
-        "What happens to a commit, pull request or issue that carries a link to the session.",
-        "`deny` refuses a git commit, gh pr or gh issue command whose text ends in a Claude Code session link; "
-        "`allow` looks at nothing.",
+        "What a commit, pull request or issue that ends in a session link meets.",
+        "`deny` refuses a git commit, gh pr or gh issue command whose text ends in a Claude Code session "
+        "link; `allow` looks at nothing.",
         OWN,
         ("hooks", "session_links"),
         choices=("deny", "allow"),
+    ),
+    Setting(
+        "attend.deliver",
+        BOOLEAN,
+        True,
+        "Whether an agent gets other sessions' messages at the end of its turn.",
+        "Switched off, messages wait until `ways attend inbox` shows them.",
+        OWN,
+        ("attend", "deliver"),
+    ),
+    Setting(
+        "issues.mirror",
+        BOOLEAN,
+        True,
+        "Whether an agent is told of the project's open GitHub issues.",
+        "They are fetched in the background with `gh` or a stored token; without either nothing is fetched. "
+        "`ways issues link --off` switches one project off.",
+        OWN,
+        ("issues", "mirror"),
+    ),
+    Setting(
+        "issues.api_url",
+        TEXT,
+        "https://api.github.com",
+        "Where GitHub's REST API is.",
+        "For GitHub Enterprise, for example https://github.example.com/api/v3. A project cannot set it: the "
+        "token is sent there. With another address than the default `gh` is not used.",
+        (USER,),
+        ("issues", "api_url"),
+        high=200,
     ),
     Setting(
         "install.secret_path_deny",

@@ -26,7 +26,7 @@ DENIED = {
     "one message": f'git commit -m "fix: parser\n\n{TRAILER}"',
     "trailer right below the subject": f'git commit -m "fix: parser\n{TRAILER}"',
     "two messages": f'git commit -m "fix: parser" -m "{TRAILER}"',
-    "with other trailers": f'git commit -m "fix\n\nCo-Authored-By: C <n@a>\n{TRAILER}\nSigned-off-by: A <a@b>"',
+    "with other trailers": f'git commit -m "fix\n\nCo-Authored-By: C <n@a>\n{TRAILER}\nSigned-off-by: A"',
     "bare link": f"git commit -m 'fix\n\n{LINK}'",
     "single quotes": f"git commit --message='fix\n\n{TRAILER}'",
     "abbreviated option": f"git commit --mess 'fix\n\n{TRAILER}'",

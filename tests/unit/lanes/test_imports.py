@@ -62,6 +62,10 @@ QUIET = {
     "post-tool": {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {}},
     "queued": {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {}},
     "stop": {"hook_event_name": "Stop", "last_assistant_message": "Done."},
+    "session-link": {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "true"}},
+    "attend-drain": {"hook_event_name": "Stop", "stop_hook_active": False},
+    "issues-pull": {"hook_event_name": "UserPromptSubmit", "prompt": "hello"},
+    "issues-task-created": {"hook_event_name": "TaskCreated", "task_subject": "Fix the parser"},
     "tasks-active": {"hook_event_name": "PreToolUse", "tool_name": "TaskCreate", "tool_input": {}},
 }
 PROBE = """

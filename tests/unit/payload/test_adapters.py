@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows runs the progra
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh", "zsh") if shutil.which(shell)]
 ADAPTERS = [path for path in shipped.files() if path.suffix == ".sh" and path.name != "require-ways.sh"]
-LANES = [path for path in ADAPTERS if "run_ways hook" in path.read_text(encoding="utf-8")]
+LANES = [path for path in ADAPTERS if "\nrun_ways hook" in path.read_text(encoding="utf-8")]
 NAMES = ["plain", "A B&(c)' \u00e9\u732b $HOME `x` \""]
 ECHO = '#!/bin/sh\nread -r line\nprintf "%s|%s" "$*" "$line"\n'
 
@@ -182,6 +182,44 @@ def test_an_adapter_exits_0_when_its_own_files_are_damaged(tmp_path: Path, shell
         assert done.returncode == 0, adapter.name
         if adapter.name != "check-setup.sh":  # which may say that a new installation repairs it
             assert done.stdout == "", adapter.name
+
+
+TASK = shipped.WAYS / "issues-task-created.sh"
+REFUSAL, END = "ways: refuse this task", "ways: end of the reason"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_task_is_refused_with_the_programs_reason(tmp_path: Path, shell: str) -> None:
+    target = make_target(tmp_path / "t")
+    install(
+        target, f"#!/bin/sh\nread -r line\nprintf '{REFUSAL}\\nIt is %s.\\nTwo lines.\\n{END}\\n' \"$line\"\n"
+    )
+    done = run(target, TASK, shell, payload="#12\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "It is #12.\nTwo lines.\n")
+
+
+NOT_REFUSED = {
+    "nothing": "exit 0",
+    "exit 2": "exit 2",
+    "exit 2 with a message": "echo problem >&2; exit 2",
+    "another answer": "echo '{}'",
+    "the line without a reason": f"echo '{REFUSAL}'",
+    "the line later": f"printf 'x\\n{REFUSAL}\\nreason\\n'",
+    "the line with more on it": f"printf '{REFUSAL}s\\nreason\\n'",
+    "a crash in the middle": f"printf '{REFUSAL}\\nreason\\n'; exit 2",
+    "killed": f"printf '{REFUSAL}\\nreason\\n'; kill -9 $$",
+    "no reason": f"printf '{REFUSAL}\\n{END}\\n'",
+    "more after the end": f"printf '{REFUSAL}\\nreason\\n{END}\\nTraceback\\n'",
+}
+
+
+@pytest.mark.parametrize("answer", NOT_REFUSED)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_nothing_but_a_refusal_refuses_a_task(tmp_path: Path, shell: str, answer: str) -> None:
+    target = make_target(tmp_path / "t")
+    install(target, f"#!/bin/sh\n{NOT_REFUSED[answer]}\n")
+    done = run(target, TASK, shell)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

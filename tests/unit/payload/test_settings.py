@@ -23,6 +23,12 @@ WIRING = {
     ("SessionStart", "startup|clear", "ways/init-project.sh", 30),
     ("UserPromptSubmit", None, "ways/check-prompt.sh", 15),
     ("UserPromptSubmit", None, "ways/check-state.sh", 10),
+    ("UserPromptSubmit", None, "ways/issues-pull.sh", 10),
+    ("SessionStart", None, "ways/issues-pull.sh", 10),
+    ("PostToolUse", "Bash|PowerShell", "ways/issues-pull.sh", 10),
+    ("PreToolUse", "Bash|PowerShell", "ways/strip-session-link-pre.sh", 10),
+    ("Stop", None, "ways/attend-drain-stop.sh", 10),
+    ("TaskCreated", None, "ways/issues-task-created.sh", 10),
     ("PreToolUse", "Bash|PowerShell", "ways/check-bash-pre.sh", 10),
     ("PreToolUse", "Edit|Write|NotebookEdit", "ways/check-file-pre.sh", 10),
     ("PreToolUse", "Task|Agent", "ways/check-task-pre.sh", 10),
@@ -88,6 +94,9 @@ def test_every_wired_file_can_be_run() -> None:
         ("check-post", "hook post-tool"),
         ("check-queued", "hook queued"),
         ("check-response", "hook stop"),
+        ("strip-session-link-pre", "hook session-link"),
+        ("attend-drain-stop", "hook attend-drain"),
+        ("issues-pull", "hook issues-pull"),
     ],
 )
 def test_an_adapter_is_one_call(name: str, arguments: str) -> None:
