@@ -44,6 +44,8 @@ LIBRARIES = (
     ),
     *("pyyaml", "questionary", "rich", "ruamel.yaml", "wcwidth", "pyinstaller", "pyinstaller-hooks-contrib"),
     *("pefile", "pywin32-ctypes", "altgraph", "packaging", "securesystemslib", "tuf"),
+    *("pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "pygments"),
+    *("markdown-it-py", "mdurl"),
 )
 _SETUP_SECONDS = 900.0
 
@@ -59,7 +61,9 @@ class WinePython:
     def environment(self) -> dict[str, str]:
         """The variables for a Wine process: this one's, with the prefix; Wine's own chatter off."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "WAYS_"))}
-        return kept | {"WINEPREFIX": str(self.prefix), "WINEDEBUG": "-all", "PYTHONDONTWRITEBYTECODE": "1"}
+        own = {"WINEPREFIX": str(self.prefix), "WINEDEBUG": "-all", "PYTHONDONTWRITEBYTECODE": "1"}
+        # In the C locale Wine spells names beyond ASCII in another way than this machine does.
+        return kept | own | {"LC_ALL": "C.UTF-8"}
 
 
 def folder() -> Path:
@@ -72,9 +76,15 @@ def found() -> tuple[WinePython | None, str]:
     if shutil.which("wine") is None:
         return None, "Wine is not installed"
     root = folder()
-    if not (root / "ready").is_file():
+    ready = root / "ready"
+    if not ready.is_file() or ready.read_text("utf-8") != _recipe():
         return None, "no Windows Python is set up: python build/wine_python.py"
     return WinePython(root / "cp311" / "python.exe", root / "prefix"), ""
+
+
+def _recipe() -> str:
+    """What a set-up was made from: another recipe makes it anew."""
+    return "\n".join((str(packages.pinned(PACKAGE)["sha256"]), *LIBRARIES, *_needed_by_httpx()))
 
 
 def set_up() -> WinePython:
@@ -94,7 +104,7 @@ def set_up() -> WinePython:
         made = WinePython(root / "cp311" / "python.exe", root / "prefix")
         _run(["wineboot", "-i"], made.environment)
         _run(["wine", str(made.executable), "-c", "import winreg, yaml, numpy"], made.environment)
-        (root / "ready").touch()
+        (root / "ready").write_text(_recipe(), "utf-8")
         return made
 
 

@@ -12,7 +12,16 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from installer import discovery, journal, path_edit, programs, receipt, switching, versions
+from installer import (
+    discovery,
+    journal,
+    path_edit,
+    programs,
+    receipt,
+    registration,
+    switching,
+    versions,
+)
 from installer.receipt import FOLDER, Edit, Event, Receipt
 from installer.update_lock import update_lock
 from installer.versions import Installed
@@ -83,8 +92,15 @@ def finish(system: System, roots: Roots, choices: Choices, environ: Mapping[str,
         # Before anything outside the roots is made, so that a removal knows of it after a kill.
         _write_receipt(system, roots, choices, version, before.current, path)
         _make_current(system, roots, before, version)
-        failed = path_edit.apply(system, path)
-        notes = [*path.warnings, *failed, *path_edit.news(path, failed), *switching.clean_up(system, roots)]
+        failed = [*path_edit.apply(system, path), registration.register(system, roots, version)]
+        failed = [one for one in failed if one]
+        notes = [
+            *_elsewhere(environ),
+            *path.warnings,
+            *failed,
+            *path_edit.news(path, tuple(failed)),
+            *switching.clean_up(system, roots),
+        ]
         code = DONE
         if is_in_use(system, roots):
             problem, code = _reconcile(roots)
@@ -114,6 +130,18 @@ def _make_current(system: System, roots: Roots, before: Installed, version: str)
         raise UserError(f"version {version} was put in place and did not work: {fault}", "", WRONG)
     versions.sweep(system, roots)
     journal.clear(system, roots)
+
+
+def _elsewhere(environ: Mapping[str, str]) -> list[str]:
+    """Windows: what is odd about the variables that the roots are computed from."""
+    if os.name != "nt":
+        return []
+    from windows import known_folders
+
+    try:
+        return known_folders.disagreements(environ, known_folders.known_folders())
+    except OSError as error:
+        return [f"Windows does not tell where the user's folders are: {error}"]
 
 
 def _planned_path(
@@ -148,7 +176,7 @@ def _write_receipt(
         method=choices.method,
         installed=old.installed if same and old.installed else event.at,
         base=choices.base or old.base,
-        edits=(*known, *path.edits),
+        edits=(*known, *path.edits, *(one for one in registration.edit(roots) if one not in path.edits)),
         history=old.history if same else (*old.history, event)[-receipt.MOST_HISTORY :],
     )
     if new != old:

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from installer import versions
+from installer import registration, versions
 from installer.receipt import FOLDER, LINES, LINK, USER_PATH, Edit
 from projection.system import FileInfo, System
 from ways.core.files import write_all
@@ -40,7 +40,7 @@ def plan(system: System, roots: Roots, environ: Mapping[str, str], known: Iterab
     Changes nothing. Raises OSError when the home cannot be looked at.
     """
     if os.name == "nt":
-        return _plan_registry(roots, environ)
+        return _plan_registry(roots, environ, tuple(known))
     before = tuple(known)
     link, warnings = _plan_link(system, roots)
     if link is None:
@@ -253,7 +253,7 @@ def _make(system: System, edit: Edit) -> None:
     else:
         from windows import path_registry
 
-        path_registry.add(path_registry.user_environment(), edit.text)
+        path_registry.add(path_registry.user_environment(), edit.text, os.environ)
 
 
 def _append(system: System, edit: Edit) -> None:
@@ -263,7 +263,9 @@ def _append(system: System, edit: Edit) -> None:
         before = system.read_bytes(edit.path) if system.exists(edit.path) else b""
         system.write_atomic(system.real_path(edit.path), before + data)
         return
-    descriptor = os.open(edit.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(
+        edit.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644
+    )
     try:
         write_all(descriptor, data)
     finally:
@@ -287,6 +289,8 @@ def _take_back(system: System, edit: Edit) -> str:
         from windows import path_registry
 
         return path_registry.remove(path_registry.user_environment(), edit.text)
+    elif edit.kind == registration.ENTRY:
+        registration.unregister(edit.path)
     return ""
 
 
@@ -337,12 +341,15 @@ def _by_hand(edit: Edit) -> str:
 # Windows
 
 
-def _plan_registry(roots: Roots, environ: Mapping[str, str]) -> PathPlan:
+def _plan_registry(roots: Roots, environ: Mapping[str, str], known: tuple[Edit, ...]) -> PathPlan:
     from windows import path_registry
 
     folder = os.path.join(roots.app, "bin")
     wanted = path_registry.plan_add(path_registry.user_environment(), folder, environ)
     if wanted.warning:
-        return PathPlan((), (), (wanted.warning,))
+        return PathPlan(known, (), (wanted.warning,))
     edit = Edit(USER_PATH, path_registry.VALUE, folder)
-    return PathPlan((edit,), (edit,) if wanted.changes else (), ())
+    if not wanted.changes and edit not in known:
+        return PathPlan(known, (), ())  # an entry that the user had before us stays theirs
+    kept = tuple(one for one in known if one != edit)
+    return PathPlan((*kept, edit), (edit,) if wanted.changes else (), ())

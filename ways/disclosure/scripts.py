@@ -125,11 +125,20 @@ def run(
         )
     except OSError as error:
         return ScriptResult(None, "", f"cannot start {os.path.basename(path)}: {error.strerror or error}")
-    return _collect(process, timeout, max_chars, stdin)
+    return _collect(process, timeout, max_chars, stdin, _contained(process))
+
+
+def _contained(process: subprocess.Popen[bytes]) -> int:
+    """On Windows the job that ends with all of the script's processes; 0 elsewhere, or when there is none."""
+    if os.name != "nt":
+        return 0
+    from windows import jobs
+
+    return jobs.contain(int(process._handle))  # type: ignore[attr-defined,unused-ignore]
 
 
 def _collect(
-    process: subprocess.Popen[bytes], timeout: float, max_chars: int, stdin: bytes | None
+    process: subprocess.Popen[bytes], timeout: float, max_chars: int, stdin: bytes | None, job: int
 ) -> ScriptResult:
     """Read both pipes in threads until the script ends, the time is over or the output too long."""
     import threading
@@ -182,7 +191,7 @@ def _collect(
             break
         time.sleep(0.002)
     # Grandchildren go too: one that held our pipe would otherwise outlive the answer.
-    kill_group(process)
+    kill_group(process, job)
     for reader in readers[:2]:
         reader.join(0.2)
     output = text.clean(b"".join(pieces).decode("utf-8", "replace")).replace("\r\n", "\n")
@@ -191,13 +200,16 @@ def _collect(
     return ScriptResult(code, output[:max_chars], why, stderr)
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the script's process group and reap the script."""
+def kill_group(process: subprocess.Popen[bytes], job: int = 0) -> None:
+    """Kill what is left of the script's process group (on Windows of its job) and reap the script."""
     import signal
     import subprocess
 
     if os.name == "nt":
-        if process.poll() is None:
+        from windows import jobs
+
+        jobs.end(job)
+        if process.poll() is None and not job:
             # taskkill ends the tree; the process itself is killed when that fails.
             subprocess.run(
                 ["taskkill", "/T", "/F", "/PID", str(process.pid)],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.unit.windows.machine import off_windows, on_real_windows
 from windows import junctions
 
 
@@ -42,13 +42,13 @@ def test_a_plain_folder_is_no_junction(tmp_path: Path) -> None:
     assert not junctions.is_junction(os.lstat(tmp_path))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="junctions exist there")
+@off_windows
 def test_off_windows_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError):
         junctions.place(str(tmp_path), str(tmp_path / "j"))
 
 
-@pytest.mark.skipif(sys.platform != "win32", reason="needs Windows")
+@on_real_windows
 def test_a_junction_is_made_replaced_and_leads_to_its_folder(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
