@@ -37,6 +37,10 @@ def run(
             ["reconcile", "--mode", "x"],
             "ways: invalid value for '--mode': 'x' is not one of 'link', 'copy'  Next: ways reconcile --help",
         ),
+        (
+            ["settings", "set", "language", "de", "--project"],
+            "ways: option '--project' requires an argument  Next: ways settings set --help",
+        ),
         (["status", "x"], "ways: got unexpected extra argument (x)  Next: ways status --help"),
     ],
 )

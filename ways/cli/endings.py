@@ -19,11 +19,25 @@ def user_error(error: UserError) -> int:
 def usage(error: click.ClickException) -> int:
     """A wrong option, argument or command: what click says, on one line. Returns the exit code."""
     context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else "ways"
+    path = context.command_path if context is not None else _called(sys.argv[1:])
     words = " ".join(error.format_message().split()).rstrip(".")
     message = words[:1].lower() + words[1:]
     code = USAGE if isinstance(error, click.UsageError) else error.exit_code
     return _say(f"{message}  Next: {path} --help", code)
+
+
+def _called(arguments: list[str]) -> str:
+    """The command that was called, by its words; click does not say it for an option without its value."""
+    from ways.cli.main import program
+
+    words, command = ["ways"], program.get_command(click.Context(program), next(iter(arguments), ""))
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if command is None:
+            break
+        words.append(word)
+        group = isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), following) if group else None  # type: ignore[attr-defined]
+    return " ".join(words)
 
 
 def unexpected(error: Exception) -> int:
