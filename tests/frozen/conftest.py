@@ -38,6 +38,12 @@ def content(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def staged(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same once more, to run the program from: a run may leave a lock beside the program."""
+    return archives.unpack(packed, tmp_path_factory.mktemp("staged"))
+
+
+@pytest.fixture(scope="session")
 def members(packed: Path) -> list[tarfile.TarInfo]:
     """The entries of the archive."""
     with tarfile.open(packed) as opened:

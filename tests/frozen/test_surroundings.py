@@ -145,21 +145,21 @@ def commit(home: FrozenHome) -> str:
 
 
 def test_a_bundle_that_is_not_installed_knows_its_own_version_and_engine(
-    content: Path, tmp_path: Path
+    staged: Path, tmp_path: Path
 ) -> None:
     """A staged program is tried before it becomes the active one."""
     environment = {"HOME": str(tmp_path), "PATH": "/nonexistent"}
     done = subprocess.run(
-        [str(content / "bin" / "ways"), "--version", "--json"],
+        [str(staged / "bin" / "ways"), "--version", "--json"],
         env=environment,
         capture_output=True,
         check=True,
     )
     told = json.loads(done.stdout)
-    release = json.loads((content / "release.json").read_text("utf-8"))
+    release = json.loads((staged / "release.json").read_text("utf-8"))
     assert (told["version"], told["commit"]) == (release["version"], release["commit"])
     done = subprocess.run(
-        [str(content / "bin" / "ways"), "doctor", "--offline", "--json"],
+        [str(staged / "bin" / "ways"), "doctor", "--offline", "--json"],
         env=environment,
         capture_output=True,
         check=False,
@@ -168,9 +168,9 @@ def test_a_bundle_that_is_not_installed_knows_its_own_version_and_engine(
     assert [one["state"] for one in engine] == ["ok"], engine
 
 
-def test_the_domains_of_the_shipped_ways_are_offered(content: Path, tmp_path: Path) -> None:
+def test_the_domains_of_the_shipped_ways_are_offered(staged: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [str(content / "bin" / "ways"), "run-script", "domains.py"],
+        [str(staged / "bin" / "ways"), "run-script", "domains.py"],
         env={"HOME": str(tmp_path), "PATH": "/nonexistent"},
         cwd=written(
             tmp_path, "domains.py", "from ways.cli.init import shipped_domains\nprint(shipped_domains())\n"
@@ -188,7 +188,7 @@ def written(folder: Path, name: str, text: str) -> Path:
     return folder
 
 
-def test_every_module_of_the_product_can_be_imported(content: Path, tmp_path: Path) -> None:
+def test_every_module_of_the_product_can_be_imported(staged: Path, tmp_path: Path) -> None:
     """Commands are imported by name when they are called: one that was left out would show only then."""
     from build.freeze import ROOT
     from build.pyinstaller.contents import product_modules
@@ -201,7 +201,7 @@ def test_every_module_of_the_product_can_be_imported(content: Path, tmp_path: Pa
         "    except ImportError as error:\n        print(name, error)\n"
     )
     done = subprocess.run(
-        [str(content / "bin" / "ways"), "run-script", "modules.py"],
+        [str(staged / "bin" / "ways"), "run-script", "modules.py"],
         env={"HOME": str(tmp_path), "PATH": "/nonexistent"},
         cwd=written(tmp_path, "modules.py", script),
         capture_output=True,
@@ -211,9 +211,9 @@ def test_every_module_of_the_product_can_be_imported(content: Path, tmp_path: Pa
     assert done.stdout == ""
 
 
-def test_a_damaged_pack_of_modules_is_told_and_no_hook_fails(content: Path, tmp_path: Path) -> None:
+def test_a_damaged_pack_of_modules_is_told_and_no_hook_fails(staged: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    shutil.copytree(content, copy)
+    shutil.copytree(staged, copy)
     (copy / "bin/_internal/hooks.pack").write_bytes(b"nothing")
     program = str(copy / "bin" / "ways")
     environment = {"HOME": str(tmp_path), "PATH": "/nonexistent"}
