@@ -65,23 +65,23 @@ def test_tools_search_read_and_neighbors(home: Home, library: Path) -> None:
     async def use(session: ClientSession) -> None:
         listed = await session.list_tools()
         assert [tool.name for tool in listed.tools] == ["ways_search", "ways_read", "ways_neighbors"]
-        assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed.tools)
+        assert all(tool.annotations is not None and tool.annotations.readOnlyHint for tool in listed.tools)
 
         found = await session.call_tool("ways_search", {"query": "deploying a rollout", "limit": 3})
-        assert found.structured_content is not None
-        assert found.structured_content["ranked_by"] == "words", "no engine in this home"
-        ids = [row["id"] for row in found.structured_content["ways"]]
+        assert found.structuredContent is not None
+        assert found.structuredContent["ranked_by"] == "words", "no engine in this home"
+        ids = [row["id"] for row in found.structuredContent["ways"]]
         assert ids[0] == "team/deploy" and "team/off" not in ids
 
         read = await session.call_tool("ways_read", {"id": "team/prices"})
-        assert text(read) == "PRICES-BODY\n" and not read.is_error
-        assert read.structured_content is not None
-        assert read.structured_content["parents"] == ["team"]
+        assert text(read) == "PRICES-BODY\n" and not read.isError
+        assert read.structuredContent is not None
+        assert read.structuredContent["parents"] == ["team"]
         assert not (library / ".claude/ways/team/prices/ran").exists(), "a lookup runs no macro"
 
         around = await session.call_tool("ways_neighbors", {"id": "team/deploy"})
-        assert around.structured_content is not None
-        assert around.structured_content["beside"] == ["team/off", "team/prices"]
+        assert around.structuredContent is not None
+        assert around.structuredContent["beside"] == ["team/off", "team/prices"]
 
         off = await session.call_tool("ways_read", {"id": "team/off"})
         assert text(off) == "OFF-BODY\n", "what was asked for is answered"
@@ -109,8 +109,8 @@ def test_bad_arguments_are_answered(
 ) -> None:
     async def use(session: ClientSession) -> None:
         result = await session.call_tool(tool, arguments)
-        assert result.is_error and part in text(result)
-        assert not (await session.call_tool("ways_read", {"id": "team"})).is_error, "it goes on serving"
+        assert result.isError and part in text(result)
+        assert not (await session.call_tool("ways_read", {"id": "team"})).isError, "it goes on serving"
 
     talk(home, library, use)
 

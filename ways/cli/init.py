@@ -268,6 +268,9 @@ def _finish(roots: Roots, code: int, quiet: bool) -> int:
             click.echo(doctor.line(finding), err=True)
     if quiet:
         return code or (WRONG if faults else DONE)
+    from ways.cli import mcp
+
+    click.echo(f"To let Claude look guidance up by itself, too: {mcp.registration()}")
     if faults or code:
         click.echo("Not everything works yet; the lines above say what to do.")
     else:

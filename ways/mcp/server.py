@@ -5,14 +5,13 @@ Standard output belongs to the protocol; whatever else would be said goes to the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
 import anyio.to_thread
 from mcp import types
-from mcp.server import Server, ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from ways.mcp import lookup
@@ -34,12 +33,12 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": lookup.MAX_RESULTS}
 
 def tools() -> list[types.Tool]:
     """The tools as a client sees them."""
-    only_reads = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    only_reads = types.ToolAnnotations(readOnlyHint=True, idempotentHint=True, openWorldHint=False)
     return [
         types.Tool(
             name="ways_search",
             description="Find guidance about a subject. Gives ids and descriptions, the best first.",
-            input_schema=_schema(
+            inputSchema=_schema(
                 {
                     "query": {
                         "type": "string",
@@ -56,13 +55,13 @@ def tools() -> list[types.Tool]:
         types.Tool(
             name="ways_read",
             description="Read one piece of guidance in full.",
-            input_schema=_schema({"id": _ID}, "id"),
+            inputSchema=_schema({"id": _ID}, "id"),
             annotations=only_reads,
         ),
         types.Tool(
             name="ways_neighbors",
             description="List the guidance around one: above, below, beside, and nearest in meaning.",
-            input_schema=_schema({"id": _ID, "limit": _LIMIT}, "id"),
+            inputSchema=_schema({"id": _ID, "limit": _LIMIT}, "id"),
             annotations=only_reads,
         ),
     ]
@@ -79,7 +78,7 @@ def _schema(properties: dict[str, Any], required: str) -> dict[str, Any]:
 
 def answer(library: Library, name: str, arguments: Mapping[str, object]) -> dict[str, object]:
     """The answer of one tool. Raises BadRequest."""
-    allowed = next((tool.input_schema["properties"] for tool in tools() if tool.name == name), None)
+    allowed = next((tool.inputSchema["properties"] for tool in tools() if tool.name == name), None)
     if allowed is None:
         raise BadRequest(f"there is no tool {name!r}")
     unknown = sorted(set(arguments) - set(allowed))
@@ -92,33 +91,34 @@ def answer(library: Library, name: str, arguments: Mapping[str, object]) -> dict
     return lookup.neighbors(library, arguments.get("id"), arguments.get("limit"))
 
 
-def build(library: Library, version: str, pulled: Callable[[str, str], None]) -> Server[dict[str, Any]]:
+def build(library: Library, version: str, pulled: Callable[[str, str], None]) -> Server[Any, Any]:
     """The server. `pulled(way_id, client)` is called after each way that was read."""
+    server: Server[Any, Any] = Server(NAME, version=version, instructions=INSTRUCTIONS)
 
-    async def list_tools(
-        _context: ServerRequestContext[dict[str, Any]], _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools())
-
-    async def call_tool(
-        context: ServerRequestContext[dict[str, Any]], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    async def call(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         try:
             # In a thread: the engine may take a second, and a ping must be answered meanwhile.
-            found = await anyio.to_thread.run_sync(answer, library, params.name, params.arguments or {})
+            found = await anyio.to_thread.run_sync(answer, library, name, arguments)
         except BadRequest as error:
-            return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
-        if params.name == "ways_read":
-            client = context.session.client_params
-            name = client.client_info.name if client is not None else ""
-            await anyio.to_thread.run_sync(pulled, str(found["id"]), name)
-        return types.CallToolResult(
-            content=[types.TextContent(text=lookup.as_text(found))],
-            structured_content=json.loads(json.dumps(found)),
-        )
+            return _result(str(error), wrong=True)
+        if name == "ways_read":
+            client = server.request_context.session.client_params
+            who = client.clientInfo.name if client is not None else ""
+            await anyio.to_thread.run_sync(pulled, str(found["id"]), who)
+        return _result(lookup.as_text(found), found)
 
-    return Server(
-        NAME, version=version, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    async def listed() -> list[types.Tool]:
+        return tools()
+
+    server.list_tools()(listed)  # type: ignore[no-untyped-call]
+    # What is wrong with the arguments is said in our words, with the next step.
+    server.call_tool(validate_input=False)(call)
+    return server
+
+
+def _result(text: str, found: dict[str, object] | None = None, wrong: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)], structuredContent=found, isError=wrong
     )
 
 
