@@ -163,9 +163,20 @@ def _engine(roots: Roots) -> Iterator[Finding]:
 
     state = engine_state(roots)
     if state.problem:
-        yield Finding("engine", FAULT, state.problem, state.fix)
+        # What it names for other commands is this one.
+        fix = state.fix if state.fix != "ways doctor" else _install_again()
+        yield Finding("engine", FAULT, state.problem, fix)
     else:
         yield Finding("engine", GOOD, state.summary)
+
+
+def _install_again() -> str:
+    """How the program's own files come back."""
+    import sys
+
+    if getattr(sys, "frozen", False):
+        return "run the installer again"
+    return "python3 build/from_source.py, in the source folder"
 
 
 def _judge(roots: Roots, offline: bool) -> Iterator[Finding]:

@@ -47,3 +47,5 @@ def test_doctor_says_that_no_hook_runs(tmp_path: Path) -> None:
     home.ways("reconcile")
     out = home.ways("doctor", "--no-hooks", code=1)
     assert f"{home.claude}/settings.json sets disableAllHooks" in out
+    assert "Next: ways doctor" not in out, "what helps against a missing engine is something else"
+    assert "Next: python3 build/from_source.py" in out
