@@ -39,7 +39,7 @@ def command() -> None:
     """
 
 
-@command.command(name="report")
+@command.command(name="report", short_help="How many ways have provenance, by domain")
 @json_option
 def report(as_json: bool) -> None:
     """How many ways have provenance, by domain."""
@@ -56,7 +56,7 @@ def report(as_json: bool) -> None:
         click.echo(printable(f"  {row['domain']:<20} {row['with_provenance']:>3} of {row['ways']:>3}"))
 
 
-@command.command(name="gaps")
+@command.command(name="gaps", short_help="What no way claims or explains")
 @required_option
 @click.option("--check", is_flag=True, help="Exit with 1 when a required control is claimed by no way.")
 @json_option
@@ -81,7 +81,7 @@ def gaps(required: str | None, check: bool, as_json: bool) -> int:
     return WRONG if check and found["unclaimed"] else DONE
 
 
-@command.command(name="stale")
+@command.command(name="stale", short_help="Reviews that are due")
 @click.option("--check", is_flag=True, help="Exit with 1 when a review is due.")
 @json_option
 def stale(check: bool, as_json: bool) -> int:
@@ -97,7 +97,7 @@ def stale(check: bool, as_json: bool) -> int:
     return WRONG if check and found else DONE
 
 
-@command.command(name="active")
+@command.command(name="active", short_help="How often ways with provenance were shown")
 @days_option
 @json_option
 def active(days: int, as_json: bool) -> None:
@@ -113,13 +113,13 @@ def active(days: int, as_json: bool) -> None:
         click.echo("No way has provenance.")
 
 
-@command.command(name="matrix")
+@command.command(name="matrix", short_help="Controls and the ways that claim them")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "markdown", "csv", "json"]),
     default="text",
-    help="As what.",
+    help="How to write it.",
 )
 def matrix(form: str) -> None:
     """Every control that is claimed, with the ways that claim it."""
@@ -146,7 +146,7 @@ def matrix(form: str) -> None:
             click.echo("No way claims a control.")
 
 
-@command.command(name="lint")
+@command.command(name="lint", short_help="Faults in provenance.yaml files")
 @json_option
 def lint(as_json: bool) -> int:
     """Check every provenance.yaml; exits with 1 when something is wrong."""
@@ -159,7 +159,7 @@ def lint(as_json: bool) -> int:
     return WRONG if faults else DONE
 
 
-@command.command(name="trace")
+@command.command(name="trace", short_help="One way: policies, controls, review, use")
 @click.argument("way_id", metavar="ID")
 @days_option
 @json_option
@@ -197,7 +197,7 @@ def trace(way_id: str, days: int, as_json: bool) -> None:
     click.echo(f"  reviewed  {sidecar.reviewed or 'never'}" + (f"; {why}" if why else ""))
 
 
-@command.command(name="control")
+@command.command(name="control", short_help="The ways that claim a control")
 @click.argument("control", metavar="FRAMEWORK:ID")
 @json_option
 def control_(control: str, as_json: bool) -> int:
@@ -213,7 +213,7 @@ def control_(control: str, as_json: bool) -> int:
     return DONE if found else WRONG
 
 
-@command.command(name="policy")
+@command.command(name="policy", short_help="The ways that rest on a policy")
 @click.argument("policy", metavar="NAME")
 @json_option
 def policy_(policy: str, as_json: bool) -> int:
@@ -230,7 +230,7 @@ def policy_(policy: str, as_json: bool) -> int:
     return DONE if found else WRONG
 
 
-@command.command(name="assemble")
+@command.command(name="assemble", short_help="Everything as one JSON document")
 @click.option(
     "--output", type=click.Path(), default=None, metavar="FILE", help="Write it there; never over a file."
 )
@@ -251,7 +251,7 @@ def assemble(output: str | None, days: int) -> None:
         raise UserError(f"{output}: {error.strerror or error}", "", WRITE_FAILED) from error
 
 
-@command.command(name="findings")
+@command.command(name="findings", short_help="Everything to do; for CI")
 @required_option
 @days_option
 @click.option(

@@ -54,7 +54,7 @@ def command() -> None:
     """
 
 
-@command.command(name="list")
+@command.command(name="list", short_help="Projects that have history")
 @target_option
 @json_option
 def list_(target: str | None, as_json: bool) -> None:
@@ -80,7 +80,7 @@ def list_(target: str | None, as_json: bool) -> None:
     Console(soft_wrap=True).print(table)
 
 
-@command.command(name="search")
+@command.command(name="search", short_help="Find what you and Claude wrote")
 @click.argument("text")
 @project_option
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Messages at most.")
@@ -114,7 +114,7 @@ def search(text: str, project: str, limit: int, target: str | None, as_json: boo
     return DONE if found else WRONG
 
 
-@command.command(name="show")
+@command.command(name="show", short_help="One session, or those of a project")
 @click.argument("name", metavar="SESSION|PROJECT")
 @target_option
 @json_option
@@ -144,7 +144,7 @@ def show(name: str, target: str | None, as_json: bool) -> None:
         click.echo(printable(f"{when}  {row['id']}  {row['size_text']:>8}  {row['first_prompt']}"))
 
 
-@command.command(name="stats")
+@command.command(name="stats", short_help="Sessions, turns and tokens of each project")
 @project_option
 @target_option
 @json_option
@@ -170,7 +170,7 @@ def stats(project: str, target: str | None, as_json: bool) -> None:
     Console(soft_wrap=True).print(table)
 
 
-@command.command(name="cleanup")
+@command.command(name="cleanup", short_help="Move old or empty sessions into the trash")
 @click.option(
     "--older-than",
     callback=seconds_of,
@@ -221,7 +221,7 @@ def cleanup(
     return _print_plan(plan, "Moved into the trash", as_json, applied=batch.id)
 
 
-@command.command(name="hygiene")
+@command.command(name="hygiene", short_help="What is not as it should be")
 @project_option
 @click.option("--check", is_flag=True, help="Exit with 1 when something is found.")
 @target_option
@@ -243,7 +243,7 @@ def hygiene_(project: str, check: bool, target: str | None, as_json: bool) -> in
     return WRONG if found and check else DONE
 
 
-@command.command(name="relocate")
+@command.command(name="relocate", short_help="Follow a project folder that was moved")
 @click.argument("old", type=click.Path())
 @click.argument("new", type=click.Path())
 @target_option
@@ -280,7 +280,7 @@ def relocate(old: str, new: str, target: str | None, yes: bool, as_json: bool) -
     return _print_plan(plan, f"Moved to the history of {after}", as_json, applied=batch.id)
 
 
-@command.command(name="restore")
+@command.command(name="restore", short_help="Bring back what was moved")
 @click.argument("batch", required=False)
 @json_option
 def restore(batch: str | None, as_json: bool) -> None:
