@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ways.settings import editing, parsing
@@ -115,6 +115,7 @@ def test_unsetting_a_value(text: str, path: tuple[str, ...]) -> None:
     assert editing.unset_value(new, path) == new
 
 
+@example("\nenabled: |\n  block\n  text\n  # indented note", ("language",), False)
 @settings(max_examples=80, deadline=None)
 @given(documents(), PATHS, VALUE)
 def test_setting_what_was_missing_and_unsetting_it_restores_the_text(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -101,14 +102,23 @@ def _without(document: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _checked(text: str, path: Path, splice: Any, wanted: dict[str, Any], value: object) -> str:
     """The first result that parses to `wanted`, keys in the same order."""
-    for attempt in (splice, lambda: _round_trip(text, path, value)):
+    for attempt, exact in ((splice, True), (lambda: _round_trip(text, path, value), False)):
         try:
             result: str = attempt()
-            if _same(_document(result), wanted):
+            if _same(_document(result), wanted) and (exact or _keeps_the_rest(text, result, path)):
                 return result
         except (_CannotSplice, Unreadable, YAMLError, ValueError, RecursionError):
             continue
     raise CannotEdit(f"{'.'.join(path)} cannot be changed without changing other lines")
+
+
+def _keeps_the_rest(text: str, result: str, path: Path) -> bool:
+    """True when the lines that a round trip lost are lines of the key in question: they name it, or are
+    of the flow style or alias for which the round trip is there."""
+    left = Counter(line.rstrip() for line in result.splitlines())
+    left.subtract(line.rstrip() for line in text.splitlines())
+    lost = [line for line, count in left.items() if count < 0 and line]
+    return all(any(sign in line for sign in (*path, "{", "}", "[", "]", "*", "&")) for line in lost)
 
 
 def _same(found: object, wanted: object) -> bool:
