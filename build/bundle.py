@@ -23,6 +23,7 @@ from ways.core.errors import UserError
 
 RELEASE = "release.json"
 PAYLOAD = packages.HERE.parent / "projection" / "payload"
+RELEASE_ROOT = packages.HERE / ROOT_NAME  # the keys that `ways update` trusts (docs/releasing.md)
 # What a bundle may ask for at most. Linux: the glibc of Debian 12; the release job asks for less.
 # Windows and macOS: the oldest that the Python inside supports.
 GLIBC_MOST = "2.36"
@@ -112,6 +113,8 @@ def assemble(
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PAYLOAD / file.path, target)
         target.chmod(file.mode)
+    if RELEASE_ROOT.is_file():
+        shutil.copyfile(RELEASE_ROOT, folder / ROOT_NAME)
     _settle_modes(folder)
     _refuse_carriage_returns(folder)
     release = _release(folder, facts, most_glibc)

@@ -143,6 +143,8 @@ def source_files() -> list[Path]:
     recipe = [packages.HERE / f"{name}.py" for name in ("archive", "bundle", "elf", "freeze", "licences")]
     folders = [ROOT / name for name in PACKAGES] + [packages.HERE / "pyinstaller"]
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    if bundle.RELEASE_ROOT.is_file():
+        recipe.append(bundle.RELEASE_ROOT)
     return sorted(
         path for path in recipe + found if "__pycache__" not in path.parts and path.suffix != ".pyc"
     )

@@ -294,7 +294,8 @@ def finish(repository: Path, signers: list[CryptoSigner], now: datetime) -> None
             f"{repository} has no list of releases", "python build/release.py add REPO ARCHIVE", USAGE
         )
     _need_signatures(root, "targets", targets)
-    snapshot, timestamp = _online(repository, targets.signed.version, now)
+    snapshot = _next_snapshot(repository, targets.signed.version, now)
+    timestamp = _next_timestamp(repository, snapshot.signed.version, now)
     for role, metadata in (("snapshot", snapshot), ("timestamp", timestamp)):
         _sign_with(root, role, metadata, signers)
     # A client reads the time stamp first: it comes last, and everything that it leads to is there.
@@ -330,17 +331,18 @@ def _need_signatures(root: Metadata[Root], role: str, metadata: Metadata[Any]) -
         )
 
 
-def _online(repository: Path, targets_version: int, now: datetime) -> tuple[Metadata[Any], Metadata[Any]]:
-    before, stamp = latest(repository, "snapshot"), latest(repository, "timestamp")
+def _next_snapshot(repository: Path, targets_version: int, now: datetime) -> Metadata[Any]:
+    before = latest(repository, "snapshot")
     version = before.signed.version + 1 if before is not None else 1
     meta = {"targets.json": MetaFile(version=targets_version)}
-    snapshot = Snapshot(version=version, expires=_expiry("snapshot", now), meta=meta)
-    stamped = Timestamp(
-        version=stamp.signed.version + 1 if stamp is not None else 1,
-        expires=_expiry("timestamp", now),
-        snapshot_meta=MetaFile(version=version),
-    )
-    return Metadata(snapshot), Metadata(stamped)
+    return Metadata(Snapshot(version=version, expires=_expiry("snapshot", now), meta=meta))
+
+
+def _next_timestamp(repository: Path, snapshot_version: int, now: datetime) -> Metadata[Any]:
+    before = latest(repository, "timestamp")
+    version = before.signed.version + 1 if before is not None else 1
+    meta = MetaFile(version=snapshot_version)
+    return Metadata(Timestamp(version=version, expires=_expiry("timestamp", now), snapshot_meta=meta))
 
 
 def _sign_with(root: Metadata[Root], role: str, metadata: Metadata[Any], signers: list[CryptoSigner]) -> None:
@@ -359,8 +361,7 @@ def refresh(repository: Path, signers: list[CryptoSigner], now: datetime) -> Non
     if snapshot.signed.expires - now < timedelta(days=LIFETIME["snapshot"] / 2):
         finish(repository, signers, now)
         return
-    _, stamped = _online(repository, 0, now)
-    stamped.signed.snapshot_meta = MetaFile(version=snapshot.signed.version)
+    stamped = _next_timestamp(repository, snapshot.signed.version, now)
     _sign_with(root, "timestamp", stamped, signers)
     _write(_path(repository, "timestamp"), stamped)
 
