@@ -18,7 +18,7 @@ from build import from_source
 
 def main(arguments: list[str]) -> int:
     """Run the checks in order; the exit code of the first that fails, else 0."""
-    from_source.install(["build", "test"])
+    from_source.install(["release", "test"])
     python = str(from_source.python())
     steps = [
         [python, "-m", "ruff", "check", "."],
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         [python, "-m", "mypy"],
         [python, "build/engine.py"],
         [python, "build/model.py"],
-        [python, "-m", "pytest", *arguments],
+        [python, "-m", "pytest", "-n", "2", "--durations", "15", *arguments],
     ]
     for step in steps:
         code = from_source.run(step)

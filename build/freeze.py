@@ -77,7 +77,7 @@ def run_pyinstaller(source: Path, work: Path) -> Path:
     try:
         importlib.metadata.version("pyinstaller")
     except importlib.metadata.PackageNotFoundError:
-        raise UserError("PyInstaller is not installed", 'python -m pip install -e ".[build]"') from None
+        raise UserError("PyInstaller is not installed", 'python -m pip install -e ".[release]"') from None
     print("freezing the program; one to three minutes", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
     command += ["--distpath", str(work / "dist"), "--workpath", str(work / "work"), str(SPEC)]

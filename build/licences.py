@@ -44,7 +44,7 @@ def distributions() -> set[str]:
         try:
             todo += importlib.metadata.requires(name) or []
         except importlib.metadata.PackageNotFoundError:
-            raise UserError(f"{name} is not installed", 'python -m pip install -e ".[build]"') from None
+            raise UserError(f"{name} is not installed", 'python -m pip install -e ".[release]"') from None
     return found
 
 
