@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from build import licences, packages
+from installer.tuf_client import ROOT_NAME
 from projection import payload_manifest
 from ways.core.environment import platform_name
 from ways.core.errors import UserError
