@@ -32,10 +32,8 @@ _DEEP = ("concurrent", "email", "encodings", "html", "http", "importlib", "json"
 # Packages of others that load their own modules by name.
 _BY_NAME = ("rich._unicode_data", "textual.widgets")
 
-# Never wanted, though something that is wanted mentions it. Without cryptography (15 MB) the update client
-# checks Ed25519 signatures with the pure Python that securesystemslib brings: releases are signed with these.
+# Never wanted, though something that is wanted mentions it.
 EXCLUDED = (
-    *("_cffi_backend", "cryptography"),
     *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip"),
     *("_pydecimal", "_pyio", "numpy.ma", "numpy.polynomial", "numpy.testing"),
     *("charset_normalizer", "requests", "tree_sitter"),  # optional to libraries of ours, and not used
