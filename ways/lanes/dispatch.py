@@ -61,6 +61,7 @@ def main(arguments: list[str], descriptor: int = 0, environ: Mapping[str, str] |
         sys.stderr.write(f"ways hook: {error}\n")
         return 0
     refusal = ""
+    answer_only_to_the_host()
     try:
         refusal = _run(name, descriptor, environ, where)
     except Exception as error:  # noqa: BLE001 - the contract: a hook never fails its host
@@ -70,6 +71,19 @@ def main(arguments: list[str], descriptor: int = 0, environ: Mapping[str, str] |
 
             traceback.print_exc()
     return _refuse(refusal, alone) if refusal else 0
+
+
+def answer_only_to_the_host() -> None:
+    """A host that gave us no standard output must not find our answer in the next file that we open, which
+    would get its number: an output that cannot be written to takes the place."""
+    for descriptor in (1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDONLY)
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
 
 
 def _refuse(reason: str, alone: bool) -> int:
