@@ -47,7 +47,7 @@ def command() -> None:
     """
 
 
-@command.command(name="list")
+@command.command(name="list", short_help="Every setting with its value and its source")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--changed", is_flag=True, help="Only what a file sets.")
 @where
@@ -67,7 +67,7 @@ def list_(as_json: bool, changed: bool, target: str | None, project: str | None)
         click.echo(f"{printable(row.key):<{width}}  {printable(_shown(row.value))}{source}")
 
 
-@command.command(name="get")
+@command.command(name="get", short_help="The value of one setting")
 @click.argument("key", shell_complete=_keys)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @where
@@ -79,7 +79,7 @@ def get(key: str, as_json: bool, target: str | None, project: str | None) -> Non
     click.echo(json.dumps(row.__dict__) if as_json else printable(_shown(row.value)))
 
 
-@command.command(name="set")
+@command.command(name="set", short_help="Set one setting")
 @click.argument("key", shell_complete=_keys)
 @click.argument("value")
 @where
@@ -104,7 +104,7 @@ def set_(key: str, value: str, target: str | None, project: str | None) -> None:
         raise UserError(message, f"ways settings list --changed | grep {key}", OVERRIDDEN)
 
 
-@command.command(name="unset")
+@command.command(name="unset", short_help="Remove one setting from a file")
 @click.argument("key", shell_complete=_keys)
 @where
 def unset(key: str, target: str | None, project: str | None) -> None:
@@ -116,7 +116,7 @@ def unset(key: str, target: str | None, project: str | None) -> None:
     remove(path, [key], state_root=roots.state, scope=scope)
 
 
-@command.command(name="help")
+@command.command(name="help", short_help="Explain a setting")
 @click.argument("key", required=False, shell_complete=_keys)
 def help_(key: str | None) -> None:
     """Explain KEY, or list every setting with one line."""
@@ -135,7 +135,7 @@ def help_(key: str | None) -> None:
     click.echo(f"Set for: {', '.join(setting.scopes)}")
 
 
-@command.command(name="lint")
+@command.command(name="lint", short_help="Faults in the settings files")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @where
 def lint(as_json: bool, target: str | None, project: str | None) -> None:
@@ -151,7 +151,7 @@ def lint(as_json: bool, target: str | None, project: str | None) -> None:
         raise click.exceptions.Exit(WRONG)
 
 
-@command.command(name="fix")
+@command.command(name="fix", short_help="Repair what is certain")
 @click.option("--dry-run", is_flag=True, help="Say what would be repaired and change nothing.")
 @where
 def fix(dry_run: bool, target: str | None, project: str | None) -> int:
@@ -164,7 +164,7 @@ def fix(dry_run: bool, target: str | None, project: str | None) -> int:
     return settings_fix.run(_files(target, project), dry_run)
 
 
-@command.command(name="emit")
+@command.command(name="emit", short_help="Everything that holds here, as YAML")
 @click.option("--changed", is_flag=True, help="Only what a file sets.")
 @where
 def emit(changed: bool, target: str | None, project: str | None) -> None:
@@ -180,7 +180,7 @@ def emit(changed: bool, target: str | None, project: str | None) -> None:
     click.echo(document.emitted(wanted, _scope(target, project)), nl=False)
 
 
-@command.command(name="apply")
+@command.command(name="apply", short_help="Set many at once, from YAML")
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.option("--dry-run", is_flag=True, help="Print the plan and change nothing.")
 @where

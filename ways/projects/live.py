@@ -1,6 +1,7 @@
 """Which sessions are in use. Every sign counts, and one that cannot be read counts as in use.
 
-- the transcript or what lies beside it changed in the last 15 minutes
+- the transcript or what lies beside it changed in the last 15 minutes; where processes cannot be looked at
+  (no `/proc`), in the last day, because somebody may have a session open without typing
 - the session's state folder (`ways` writes it at every prompt) did
 - Claude Code's own record of running sessions, `<config>/sessions/<pid>.json`, names it and the process runs
 - Linux: a process has the transcript open, names the session on its command line, or is a `claude`
@@ -10,24 +11,27 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ways.core import clock, jsontext
 from ways.core.files import read_bytes_or_none
 from ways.projects.history import ENDING, Session
 
 QUIET_SECONDS = 15 * 60.0
+BLIND_SECONDS = 86_400.0
 _RECORD_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
 class Running:
-    """What the processes say: session ids, folders in which Claude Code runs, and files held open."""
+    """What the processes say: session ids, folders in which Claude Code runs, files held open, and words of
+    command lines. `sees_processes` is False where only Claude Code's own records could be read."""
 
     sessions: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
     open_files: frozenset[str] = frozenset()
-    words: frozenset[str] = field(default=frozenset())
+    words: frozenset[str] = frozenset()
+    sees_processes: bool = True
 
 
 def why_live(session: Session, running: Running, sessions_root: str) -> str:
@@ -37,8 +41,8 @@ def why_live(session: Session, running: Running, sessions_root: str) -> str:
         newest = max(session.modified, os.lstat(session.path).st_mtime)
     except OSError as error:
         return f"cannot be looked at: {error.strerror or error}"
-    if now - newest < QUIET_SECONDS:
-        return "was written to in the last 15 minutes"
+    if now - newest < (QUIET_SECONDS if running.sees_processes else BLIND_SECONDS):
+        return "was written to in the last " + ("15 minutes" if running.sees_processes else "day")
     try:
         if now - os.lstat(os.path.join(sessions_root, session.id)).st_mtime < QUIET_SECONDS:
             return "ran a hook in the last 15 minutes"
@@ -60,9 +64,11 @@ def running(config: str, proc: str = "/proc") -> Running:
     files: set[str] = set()
     words: set[str] = set()
     try:
-        pids = [name for name in os.listdir(proc) if name.isdigit() and int(name) != os.getpid()]
+        pids = [name for name in os.listdir(proc) if name.isdigit()]
     except OSError:
         pids = []
+    seen = bool(pids)
+    pids = [pid for pid in pids if int(pid) != os.getpid()]
     for pid in pids:
         place = os.path.join(proc, pid)
         arguments = (read_bytes_or_none(os.path.join(place, "cmdline"), 1 << 16) or b"").split(b"\0")
@@ -73,7 +79,7 @@ def running(config: str, proc: str = "/proc") -> Running:
             if folder:
                 folders.add(os.path.realpath(folder))
         files.update(_open_transcripts(os.path.join(place, "fd")))
-    return Running(frozenset(ids), frozenset(folders), frozenset(files), frozenset(words))
+    return Running(frozenset(ids), frozenset(folders), frozenset(files), frozenset(words), seen)
 
 
 def is_claude(arguments: list[str]) -> bool:

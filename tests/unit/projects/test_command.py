@@ -228,6 +228,18 @@ def test_claude_codes_own_record_of_a_running_session_counts(
     assert run(capsys, "cleanup", "--yes")[0] == 0
 
 
+def test_without_proc_a_day_must_have_passed(history: History, tmp_path: Path) -> None:
+    from ways.projects import history as reading
+    from ways.projects import live
+
+    history.session("/w/p", A, days=0.5)
+    history.session("/w/q", B, days=2)
+    blind = live.running(str(history.config), proc=str(tmp_path / "no-proc"))
+    found = {one.sessions[0].id: one.sessions[0] for one in reading.read(str(history.root))}
+    assert "in the last day" in live.why_live(found[A], blind, str(tmp_path / "sessions"))
+    assert live.why_live(found[B], blind, str(tmp_path / "sessions")) == ""
+
+
 def test_a_recent_hook_counts(history: History, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     history.session("/w/p", A)
     (tmp_path / "sessions" / A).mkdir(parents=True)
