@@ -334,9 +334,11 @@ def test_case_h11_projects_with_odd_names(home: Home, project: Path, name: str) 
 def test_case_h24_a_working_directory_that_is_gone(home: Home, session: Session, project: Path) -> None:
     session.start()
     shutil.rmtree(project)
-    payload = session.payload("UserPromptSubmit", prompt="write a commit message")
-    session.fire(payload)
-    assert "Traceback" not in home.debug()
+    write_way(home.path / ".config/agent-ways/ways", "own/gone", "pattern: gone", "GONE-BODY")
+    assert session.prompt("it is gone") == "GONE-BODY"
+    assert session.bash("git status") == "" and session.after("Bash", {"command": "git status"}) == ""
+    assert "Error" not in "".join(line for line in home.debug().splitlines() if "FileNotFound" in line)
+    shutil.rmtree(home.path / ".config/agent-ways/ways/own")
 
 
 def test_case_h25_a_files_regex_matches_every_spelling(session: Session, project: Path) -> None:
@@ -398,6 +400,20 @@ def test_a_torn_transcript_and_torn_state_cost_nothing(session: Session, project
     session.say("y", tokens=90_000)
     assert session.bash("deploy") == "DEPLOY-BODY"
     assert session.marker("team/deploy") == 90_000
+
+
+def test_state_that_cannot_be_kept_stops_no_guidance(home: Home, session: Session, project: Path) -> None:
+    own(project, "team/deploy", "pattern: deploy\ncommands: deploy\nrefire: 0", "DEPLOY-BODY")
+    session.start()
+    session.notices = True
+    shutil.rmtree(session.directory / "notices", ignore_errors=True)
+    (session.directory / "notices").write_text("no folder")
+    (session.directory / "epoch").mkdir()
+    assert session.prompt("deploy") == "DEPLOY-BODY"
+    assert session.bash("deploy") == "DEPLOY-BODY"
+    assert "the epoch was not counted" in home.debug()
+    assert session.start("clear") and session.prompt("deploy").startswith("DEPLOY-BODY")
+    assert (session.directory / "epoch").read_text() == "1\n", "a reset mends it"
 
 
 def test_what_is_no_payload_is_answered_with_nothing(home: Home, session: Session) -> None:

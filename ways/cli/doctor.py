@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -68,6 +69,7 @@ def examine(roots: Roots, *, hooks: bool = True, offline: bool = True) -> Iterat
             served.append(path)
     yield from _ways(roots)
     yield from _engine(roots)
+    yield from _corpus(roots)
     yield from _judge(roots, offline)
     if hooks:
         for target in served:
@@ -79,13 +81,16 @@ def examine(roots: Roots, *, hooks: bool = True, offline: bool = True) -> Iterat
 def _roots(roots: Roots) -> Iterator[Finding]:
     if roots.sessions_note:
         yield Finding("sessions", NOTE, f"kept in {roots.sessions}, because {roots.sessions_note}")
-    for name in ("config", "state", "cache"):
+    for name in ("config", "state", "cache", "sessions"):
         path = getattr(roots, name)
         place = path
         while place and not os.path.lexists(place):
             place = os.path.dirname(place)
         if not os.access(place, os.W_OK | os.X_OK):
             yield Finding(name, FAULT, f"{path} cannot be written", f"make {place} writable")
+        elif shutil.disk_usage(place).free == 0:
+            # A hook that cannot record what it shows shows nothing.
+            yield Finding(name, FAULT, f"the disk that holds {path} is full", "make room there")
 
 
 def _app(roots: Roots) -> Iterator[Finding]:
@@ -177,6 +182,16 @@ def _install_again() -> str:
     if getattr(sys, "frozen", False):
         return "run the installer again"
     return "python3 build/from_source.py, in the source folder"
+
+
+def _corpus(roots: Roots) -> Iterator[Finding]:
+    from ways.cli.status import corpus_state
+
+    state = corpus_state(roots)
+    if state.problem:
+        yield Finding("corpus", FAULT, state.problem, state.fix)
+    else:
+        yield Finding("corpus", GOOD, state.summary)
 
 
 def _judge(roots: Roots, offline: bool) -> Iterator[Finding]:

@@ -84,6 +84,16 @@ class Context:
             return None
         return self.session.agent(self.agent_id)
 
+    def bump_epoch(self) -> None:
+        """Count a prompt, command or file scan of this agent. A count that cannot be kept is noted and
+        costs nothing else."""
+        if self.agent is None:
+            return
+        try:
+            self.agent.bump_epoch()
+        except OSError as error:
+            self.note(f"the epoch was not counted: {error}")
+
     @property
     def settings(self) -> Settings:
         """The settings of this user, target and project."""

@@ -23,8 +23,7 @@ def run(context: Context) -> None:
         raise PayloadProblem("the payload has no prompt")
     if not allowed(context):
         return
-    if context.agent is not None:
-        context.agent.bump_epoch()
+    context.bump_epoch()
     if is_envelope(prompt) or not prompt.strip():
         return
     reply = context.session.response() if context.session is not None else ""

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 def run(context: Context, surface: Surface) -> None:
     """Bump the epoch, scan the surface, then show its ways and the checks that are due."""
-    if context.agent is not None:
-        context.agent.bump_epoch()
+    context.bump_epoch()
     reading = scan.read(context, surface)
     wanted = scan.showings(reading.verdict.hits, surface)
     wanted.extend(scan.due_checks(context, reading, wanted))

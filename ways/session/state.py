@@ -208,20 +208,26 @@ class Session:
 
     def first_time(self, name: str) -> bool:
         """True once a session (until the next reset) for each `name`, even when hooks race: for
-        notices that must not come at every prompt (case h22). `name` is a constant of ours."""
+        notices that must not come at every prompt (case h22). False too where that cannot be kept.
+        `name` is a constant of ours."""
         path = self.path("notices", name)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        try:
-            os.close(os.open(path, flags, 0o600))
-        except FileExistsError:
-            return False
-        except FileNotFoundError:
-            self.make()
-            files.make_private(os.path.dirname(path))
+        for attempt in range(2):
             try:
-                os.close(os.open(path, flags, 0o600))
-            except FileExistsError:
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                return True
+            except FileNotFoundError:
+                if attempt or not self._makes(os.path.dirname(path)):
+                    return False
+            except OSError:
                 return False
+        return False
+
+    def _makes(self, folder: str) -> bool:
+        try:
+            self.make()
+            files.make_private(folder)
+        except OSError:
+            return False
         return True
 
 

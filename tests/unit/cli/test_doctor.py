@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.e2e.session_home import Home
 from ways.cli.hooks_off import managed_settings, switched_off
+from ways.core.roots import resolve
+
+
+class _Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
 
 
 @pytest.mark.parametrize(
@@ -49,3 +58,18 @@ def test_doctor_says_that_no_hook_runs(tmp_path: Path) -> None:
     assert f"{home.claude}/settings.json sets disableAllHooks" in out
     assert "Next: ways doctor" not in out, "what helps against a missing engine is something else"
     assert "Next: python3 build/from_source.py" in out
+
+
+def test_doctor_says_which_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ways.cli import doctor
+
+    roots = resolve({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")})
+    (tmp_path / "run").mkdir(mode=0o700)
+
+    def usage(place: str) -> _Usage:
+        return _Usage(100, 100, 0) if place.endswith("run") else _Usage(100, 50, 50)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    [finding] = doctor._roots(roots)
+    assert (finding.subject, finding.state) == ("sessions", doctor.FAULT)
+    assert f"{tmp_path}/run/claude-sessions is full" in finding.message
