@@ -44,6 +44,7 @@ def test_flags_set_everything_up_and_doctor_is_asked(home: Home) -> None:
     )
     assert '+    "hooks": {' in out, "the plan is shown as a diff"
     assert "Not everything works yet" in out, "the engine is missing in this home"
+    assert "claude mcp add --scope user ways -- " in out, "offered, and never done unasked"
     config = (home.path / ".config/agent-ways/config.yaml").read_text()
     assert "ea" in config and str(home.claude) in config
     assert json.loads((home.claude / "settings.json").read_text())["model"] == "opus"
