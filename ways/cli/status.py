@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from ways.core import roots as core_roots
 from ways.core.errors import UserError
 from ways.core.roots import Roots
 from ways.core.text import printable
+
+if TYPE_CHECKING:
+    from ways.embedding.manifest import Lane
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,9 @@ def engine_state(roots: Roots) -> Part:
 
 
 def corpus_state(roots: Roots) -> Part:
-    """What the manifest says of the corpus and the calibration of each lane."""
-    from ways.embedding import manifest
+    """What the manifest says of the corpus and the calibration of each lane, and whether its files
+    are those that the manifest vouches for: every vector is read."""
+    from ways.embedding import corpus, manifest
 
     read = manifest.read(roots.cache)
     if not isinstance(read, manifest.Manifest):
@@ -119,12 +123,25 @@ def corpus_state(roots: Roots) -> Part:
     lines, faults = [], []
     for name, lane in read.lanes.items():
         counts = f"{name}: {lane.ids} ways and checks"
-        if lane.a is None or lane.auc is None:
+        damage = corpus.lane_damage(roots.cache, name, lane, thorough=True) or _other_model(roots, name, lane)
+        if damage:
+            faults.append(f"{name}: the corpus cannot be used: {damage}")
+        elif lane.a is None or lane.auc is None:
             faults.append(f"{counts}, not calibrated ({lane.reason})")
         else:
             lines.append(f"{counts}, calibrated on {lane.samples} probes, AUC {lane.auc:.3f}")
     summary = "; ".join([*lines, *faults])
     return Part(summary, summary if faults else "", "ways corpus" if faults else "")
+
+
+def _other_model(roots: Roots, name: str, lane: Lane) -> str:
+    """Why the vectors of a lane do not belong to its model, "" when they do or there is no model."""
+    from ways.embedding import modelfile, paths
+
+    tables = modelfile.load(paths.find_model(name, roots))
+    if isinstance(tables, modelfile.Problem) or tables.identity == lane.model_hash:
+        return ""
+    return "it was made with another model"
 
 
 def resident_state(roots: Roots) -> Part:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ways.core import files, text
+from ways.embedding.aliases import alias_text
 from ways.embedding.sidecar import text_hash
 from ways.matching.types import EN, MULTI
 
@@ -30,7 +31,6 @@ MIN_CHUNK = 12
 JOINED = 600
 # The model's window is 256 tokens of about 4 characters; what is beyond it would not be seen.
 MAX_CHUNK = 1000
-MAX_ALIAS = 2000
 MAX_LOCALES = 64
 MAX_LOCALES_BYTES = 1 << 18
 
@@ -77,7 +77,7 @@ def rows_for(lane: str, items: Iterable[Texts]) -> tuple[Row, ...]:
 
 def _aliases(lane: str, item: Texts) -> list[Row]:
     spoken = [(EN, item.alias), *(item.locales if lane == MULTI else ())]
-    cleaned = ((lang, " ".join(text.clean(words).split())[:MAX_ALIAS]) for lang, words in spoken)
+    cleaned = ((lang, alias_text(words)) for lang, words in spoken)
     unique = {words: lang for lang, words in reversed(list(cleaned)) if words}
     return [Row(item.corpus_id, ALIAS, lang, words) for words, lang in sorted(unique.items())]
 

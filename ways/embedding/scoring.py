@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from ways.catalogue.way import Way
     from ways.core.roots import Roots
     from ways.embedding.engine import Engine, EngineProblem
     from ways.embedding.sidecar import Sidecar
@@ -163,9 +164,9 @@ def score_surface(
         return NoScores("the surface is blank")
     corpus = sidecar.load(sidecar.path_in(roots.cache, lane))
     if isinstance(corpus, sidecar.Problem):
-        # Not built yet is no fault, unless it cannot be built: then the user is told (case h22).
-        never = corpus.missing and opener is None and not _engine_is_there(lane, roots)
-        return NoScores(f"no corpus: {corpus.reason}", engine=never, unbuilt=corpus.missing)
+        why = _cannot_build(roots) if lane == EN and opener is None else ""
+        reason = "; ".join(part for part in (f"no corpus: {corpus.reason}", why) if part)
+        return NoScores(reason, engine=bool(why), unbuilt=corpus.missing)
     parts = tuple(chunks) if lane == EN and len(chunks) > 1 else ()
     texts = list(dict.fromkeys((whole, *parts)))
     places = [texts.index(part) for part in parts]
@@ -182,11 +183,29 @@ def score_surface(
     return _in_process(corpus, texts, places, opener(lane, roots))
 
 
-def _engine_is_there(lane: str, roots: Roots) -> bool:
-    """True when the engine's files exist; they are not opened."""
-    from ways.embedding import paths
+def _cannot_build(roots: Roots) -> str:
+    """Why the English engine does not open, "" when it does. A corpus that is not there yet is no fault,
+    because the next session start builds it: unless it cannot be built. Then the user is told (case h22)."""
+    from ways.embedding.engine import EngineProblem, open_engine
 
-    return bool(paths.find_library(roots) and paths.find_model(lane, roots))
+    engine = open_engine(EN, roots)
+    if isinstance(engine, EngineProblem):
+        return str(engine)
+    engine.close()
+    return ""
+
+
+def holds(corpus: Sidecar, way: Way) -> bool:
+    """True when the corpus has a row for the way's alias as it is now. Asked for a keyword that is about
+    to be vetoed: what was written or changed since the last build has no score of its own yet."""
+    from ways.embedding.aliases import alias_text
+
+    position = corpus.index.get(way.corpus_id)
+    if position is None:
+        return False
+    span = corpus.span(position)
+    wanted = sidecar.text_hash(alias_text(way.alias))
+    return any(corpus.text_hash(row) == wanted for row in range(span.alias, span.alias + span.aliases))
 
 
 def _in_process(
@@ -205,6 +224,7 @@ def _in_process(
     aliases = cosine.alias_scores(corpus, vectors, best)
     return LaneScores(
         fit=corpus.fit,
+        holds=lambda way: holds(corpus, way),
         whole=IdScores(corpus.index, aliases[0]),
         chunks=tuple(IdScores(corpus.index, aliases[place]) for place in places),
         bodies=tuple(BodyScores(corpus, vectors[place], best) for place in places),
@@ -216,6 +236,7 @@ def _answered(
 ) -> LaneScores:
     return LaneScores(
         fit=corpus.fit,
+        holds=lambda way: holds(corpus, way),
         whole=IdScores(corpus.index, answered[0][0]),
         chunks=tuple(IdScores(corpus.index, answered[place][0]) for place in places),
         bodies=tuple(IdScores(corpus.index, answered[place][1]) for place in places),

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from ways.catalogue.way import Way
     from ways.matching.semantic import Probabilities
     from ways.matching.types import Candidate, KeywordHit, Scores
 
@@ -35,7 +36,7 @@ def match(
     allowed = {candidate.way.id for candidate in candidates}
     known = {candidate.way.id: semantic.probabilities(candidate.way, scores) for candidate in candidates}
     keyword = [hit for hit in keyword_hits if hit.way.id in allowed]
-    fired, vetoed = _apply_floor(surface, keyword, known, tuning, rescore_prompt)
+    fired, vetoed = _apply_floor(surface, keyword, known, scores, tuning, rescore_prompt)
     explicit = [_explicit(hit, known[hit.way.id]) for hit in fired]
     explicit_ids = {hit.way.id for hit in explicit}
     by_late = late.can_run(surface, scores)
@@ -56,6 +57,7 @@ def _apply_floor(
     surface: str,
     hits: Sequence[KeywordHit],
     known: dict[str, Probabilities],
+    scores: Scores,
     tuning: Tuning,
     rescore_prompt: Callable[[], Scores] | None,
 ) -> tuple[list[KeywordHit], list[Gated]]:
@@ -65,7 +67,8 @@ def _apply_floor(
     again: Scores | None = None
     for hit in hits:
         first = known[hit.way.id]
-        if surface not in FLOORED or hit.strict or _reaches_floor(first, tuning):
+        open_to_all = surface not in FLOORED or hit.strict
+        if open_to_all or _reaches_floor(first, tuning) or not _has_signal(hit.way, scores):
             fired.append(hit)
             continue
         if rescore_prompt is not None:
@@ -83,6 +86,13 @@ def _reaches_floor(probabilities: Probabilities, tuning: Tuning) -> bool:
     """g(s) ≥ τ_k on either lane. Without a calibrated signal on any lane: fails open."""
     best = probabilities.best
     return best is None or best >= tuning.keyword_floor_probability
+
+
+def _has_signal(way: Way, scores: Scores) -> bool:
+    """True when a calibrated lane has scored the way as it is now. One that was written or changed since
+    the corpus was built has not been embedded, so its keyword fails open until then."""
+    lanes = (lane for _name, lane in scores.lanes if lane.fit is not None)
+    return any(lane.holds is None or lane.holds(way) for lane in lanes)
 
 
 def _explicit(hit: KeywordHit, probabilities: Probabilities) -> Hit:

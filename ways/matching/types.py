@@ -7,7 +7,7 @@ from ways.core.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 PROMPT, QUEUED, TASK, COMMAND, FILE = "prompt", "queued", "task", "command", "file"
 EN, MULTI = "en", "multi"
@@ -50,13 +50,14 @@ class LaneScores:
     id the highest cosine of the reduced surface over the way's aliases. `chunks` holds, per
     sentence chunk of the surface, the same map for that chunk; `bodies` per chunk the highest
     cosine over the way's own body chunks. A way that the engine did not score is missing from the
-    maps.
+    maps. `holds` says whether the corpus has a way as it is now; None: it has all of them.
     """
 
     fit: tuple[float, float] | None
     whole: Mapping[str, float]
     chunks: Sequence[Mapping[str, float]] = ()
     bodies: Sequence[Mapping[str, float]] = ()
+    holds: Callable[[Way], bool] | None = None
 
 
 @record

@@ -8,6 +8,8 @@ from array import array
 
 import pytest
 
+from tests.unit.embedding import parts
+from tests.unit.matching.helpers import way
 from ways.core.roots import resolve
 from ways.embedding import cosine, paths, scoring, sidecar
 from ways.embedding.engine import MISSING_MODEL, EngineProblem
@@ -167,6 +169,23 @@ def test_a_corpus_of_another_model_is_a_reason(roots):
     assert engine.asked == []
 
 
+def test_a_corpus_holds_a_way_only_as_it_was_embedded(roots):
+    data = sidecar.encode(
+        [Entry("core:east", False, sidecar.text_hash("About east"))],
+        array("f", DIRECTIONS["east"]).tobytes(),
+        2,
+        model_hash=MODEL,
+        corpus_hash="00" * 32,
+        fit=None,
+    )
+    with open(sidecar.path_in(roots.cache, "en"), "wb") as file:
+        file.write(data)
+    holds = score(roots, "east").holds
+    assert holds(way("east", description="About  east"))
+    assert not holds(way("east", description="About west")), "changed since"
+    assert not holds(way("west", description="About east")), "not embedded"
+
+
 def test_no_engine_is_a_reason_and_worth_a_notice(roots):
     problem = EngineProblem(MISSING_MODEL, "the English model is not there", "ways doctor")
     found = scoring.semantic_scores("east", (), roots, resident=False, opener=lambda lane, _: problem)
@@ -184,6 +203,9 @@ def test_case_h22_a_corpus_that_cannot_be_built_is_worth_a_notice(roots, tmp_pat
     library.touch()
     models.mkdir()
     (models / paths.model_name("en")).touch()
+    found = scoring.semantic_scores("east", (), roots, resident=False)
+    assert found.engine_missing, "what is there and does not open builds no corpus either"
+    parts.use(monkeypatch)
     found = scoring.semantic_scores("east", (), roots, resident=False)
     assert not found.engine_missing, "the first build has yet to come: no fault"
     assert found.reasons == ("en: no corpus: not built yet",)

@@ -125,6 +125,19 @@ def test_case_h14_a_negative_cosine_is_a_score_and_no_score_counts_as_zero() -> 
     assert verdict.gated[0].prob_en == 0.0
 
 
+def test_a_way_that_the_corpus_does_not_hold_as_it_is_now_fails_open() -> None:
+    low = {"core:a": -0.2, "core:b": -0.2}
+    english_lane = LaneScores(fit=FIT, whole=low, holds=lambda way: way.id == "b")
+    verdict = match(PROMPT, [hit(A), hit(B)], candidates(A, B), Scores(en=english_lane))
+    assert fired(verdict) == ["a"]
+    assert [gated.way.id for gated in verdict.gated] == ["b"]
+    other = LaneScores(fit=FIT, whole=low, holds=lambda way: True)
+    both = match(PROMPT, [hit(A)], candidates(A), Scores(en=english_lane, multi=other))
+    assert fired(both) == [], "a calibrated lane that has scored it is enough for a veto"
+    silent = LaneScores(fit=None, whole=low, holds=lambda way: True)
+    assert fired(match(PROMPT, [hit(A)], candidates(A), Scores(en=english_lane, multi=silent))) == ["a"]
+
+
 @pytest.mark.parametrize(("surface", "trigger"), [(COMMAND, BASH), (FILE, FILE_TRIGGER)])
 def test_commands_and_files_need_no_floor(surface: str, trigger: str) -> None:
     verdict = match(surface, [hit(A, trigger=trigger)], candidates(A), english({"a": 0.001}))
