@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -73,9 +75,8 @@ def apply(fixes: list[Fix]) -> list[Fix]:
     ):
         return []
     try:
-        import os
-        import stat
-
+        if files.read_bytes(path, MAX_BYTES) != data:
+            return []  # another program has just changed it; the next run sees what is there
         mode = stat.S_IMODE(os.stat(path).st_mode)
         files.write_atomic(os.path.realpath(path), new, mode)
     except OSError as error:

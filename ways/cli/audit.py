@@ -119,7 +119,7 @@ def active(days: int, as_json: bool) -> None:
     "form",
     type=click.Choice(["text", "markdown", "csv", "json"]),
     default="text",
-    help="How to write it.",
+    help="Output.",
 )
 def matrix(form: str) -> None:
     """Every control that is claimed, with the ways that claim it."""

@@ -13,7 +13,7 @@ from ways.core.text import printable
 
 
 @click.command("graph")
-@click.option("--format", "form", type=click.Choice(graph.FORMATS), default="dot", help="How to write it.")
+@click.option("--format", "form", type=click.Choice(graph.FORMATS), default="dot", help="Output.")
 @click.option("--domain", default="", help="Only this domain.")
 @click.option(
     "--near",

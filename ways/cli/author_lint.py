@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--root", type=click.Path(), default=None, help="The ways in this folder instead.")
 @click.option("--fix", is_flag=True, help="First repair what is certain: misspelt fields of your own ways.")
 @click.option("--check", is_flag=True, help="Let warnings fail too; for CI.")
-@click.option("--format", "form", type=click.Choice(findings.FORMATS), default="text", help="How to write it.")
+@click.option("--format", "form", type=click.Choice(findings.FORMATS), default="text", help="Output.")
 def command(
     names: tuple[str, ...], everything: bool, root: str | None, fix: bool, check: bool, form: str
 ) -> int:

@@ -53,6 +53,8 @@ def _reflow(path: str, width: int, check: bool) -> bool:
         new = reflow.reflowed(data, width)
         if new == data or check:
             return new != data
+        if files.read_bytes(path, MAX_BYTES + 1) != data:
+            raise reflow.Unfit("was changed by another program just now")
         files.write_atomic(os.path.realpath(path), new, stat.S_IMODE(os.stat(path).st_mode), durable=True)
     except reflow.Unfit as error:
         click.echo(printable(f"ways: {path} {error}; it is left alone"), err=True)
