@@ -227,7 +227,7 @@ def _own(found: tuple[effective.SettingsFile, ...], path: str) -> tuple[effectiv
 def _files(target: str | None, project: str | None) -> tuple[effective.SettingsFile, ...]:
     """The files that hold in this place; the options name another target or project."""
     roots = roots_module.resolve()
-    folder = os.path.abspath(project) if project is not None else here(roots).project
+    folder = _project(project) if project is not None else here(roots).project
     return effective.settings_files(roots, folder, _folder(target) if target else roots.projection)
 
 
@@ -249,13 +249,32 @@ def _file(roots: Roots, setting: Setting, target: str | None, project: str | Non
     if target is not None:
         return TARGET, effective.target_settings(roots, _folder(target))
     if project is not None or setting.scopes == (PROJECT,):
-        folder = os.path.abspath(project) if project is not None else here(roots).project or _current()
+        folder = _project(project) if project is not None else here(roots).project or _current()
         return PROJECT, project_file(folder)
     return USER, effective.agent_file(roots) if setting.file == AGENT_FILE else user_file(roots)
 
 
-def _folder(path: str) -> str:
-    return os.path.abspath(os.path.expanduser(path))
+def _folder(named: str) -> str:
+    """The folder of a target that was named by its path or its key. Raises UserError for a slip of the pen,
+    which would otherwise make settings that nobody ever reads."""
+    folder = os.path.abspath(os.path.expanduser(named))
+    if os.path.isdir(folder):
+        return folder
+    from projection.system import RealSystem
+    from projection.target_store import load_targets
+
+    for target in load_targets(RealSystem(), roots_module.resolve()):
+        if named == target.key or os.path.realpath(folder) == target.folder:
+            return target.path
+    raise UserError(f"{named} is no folder and no target's key", "ways target list", USAGE)
+
+
+def _project(named: str) -> str:
+    """The folder of a project that was named. Raises UserError when there is none."""
+    folder = os.path.abspath(os.path.expanduser(named))
+    if not os.path.isdir(folder):
+        raise UserError(f"{folder} is not a folder", "name the project's folder", USAGE)
+    return folder
 
 
 def _current() -> str:

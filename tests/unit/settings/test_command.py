@@ -10,6 +10,7 @@ import pytest
 
 from ways.cli.main import main
 from ways.settings.registry import SETTINGS
+from ways.settings.target_file import target_key
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +52,7 @@ def test_set_get_and_unset(capsys: pytest.CaptureFixture[str], scratch: Path) ->
 
 def test_layers_and_their_files(capsys: pytest.CaptureFixture[str], scratch: Path) -> None:
     (scratch / "work").mkdir()
+    (scratch / "other").mkdir()
     assert run(capsys, "set", "language", "de", "--target", str(scratch / "work"))[0] == 0
     assert run(capsys, "get", "language")[1] == "en\n"
     assert run(capsys, "get", "language", "--target", str(scratch / "work"))[1] == "de\n"
@@ -59,6 +61,26 @@ def test_layers_and_their_files(capsys: pytest.CaptureFixture[str], scratch: Pat
     assert run(capsys, "set", "ways.subagents", "false", "--project", str(scratch / "other"))[0] == 0
     assert (scratch / "other" / ".claude" / "ways.yaml").read_text() == "subagents: false\n"
     assert run(capsys, "list", "--changed")[1] == "ways.project.a/b  false  (project)\n"
+
+
+@pytest.mark.parametrize("option", ["--project", "--target"])
+@pytest.mark.parametrize("command", [("set", "ways.enabled", "false"), ("unset", "ways.enabled"), ("list",)])
+def test_a_folder_that_is_not_there_is_a_slip_of_the_pen(
+    capsys: pytest.CaptureFixture[str], scratch: Path, option: str, command: tuple[str, ...]
+) -> None:
+    before = sorted(scratch.rglob("*"))
+    code, _out, err = run(capsys, *command, option, str(scratch / "typo"))
+    assert code == 2 and f"{scratch}/typo is no" in err.replace("is not a", "is no")
+    assert sorted(scratch.rglob("*")) == before
+
+
+def test_a_target_may_be_named_by_its_key(capsys: pytest.CaptureFixture[str], scratch: Path) -> None:
+    (scratch / "config").mkdir()
+    (scratch / "work").mkdir()
+    (scratch / "config" / "config.yaml").write_text(f"targets: [{scratch}/work]\n")
+    key = target_key(str(scratch / "work"))
+    assert run(capsys, "set", "language", "de", "--target", key)[0] == 0
+    assert run(capsys, "get", "language", "--target", str(scratch / "work"))[1] == "de\n"
 
 
 def test_a_value_that_is_overridden_exits_with_4(capsys: pytest.CaptureFixture[str], scratch: Path) -> None:
