@@ -25,7 +25,7 @@ from pathlib import Path
 if __package__ in {None, ""}:  # run as a script: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from build import archive, bundle, engine, model, packages
+from build import archive, bundle, engine, macos_sign, model, packages
 from build.pyinstaller.contents import PACKAGES
 from ways import __version__
 from ways.core.errors import UserError
@@ -52,6 +52,7 @@ def freeze(output: Path, version: str = __version__, most_glibc: str = bundle.GL
         source = copy_sources(folder / "source", version)
         program = run_pyinstaller(source, folder)
         library = engine.build(folder / "lib")
+        macos_sign.sign(library)
         content = folder / facts.top
         bundle.assemble(content, facts, program, library, model.cached(EN), most_glibc)
         target = output / facts.archive_name

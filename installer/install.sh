@@ -316,10 +316,16 @@ escaped() { printf %s "$1" | sed -e 's|\\|\\\\|g' -e 's|"|\\"|g'; }
 explain_download() {
     said=$(shown "$(tr '\n' ' ' <"$staging/said" 2>/dev/null)")
     address=$(shown "$2")
+    # By the words around the number: an address may hold any digits.
+    case $said in
+    *'error: 407'* | *'ERROR 407'* | *'response 407'* | *'Proxy Auth'*)
+        stop "the proxy wants a user and a password. ($said)" 'https_proxy=http://user:password@proxy:port'
+        ;;
+    esac
     case $downloader:$1 in
     curl:22 | wget:8 | busybox:1)
         case $said in
-        *404* | *410*) return 1 ;;
+        *'error: 404'* | *'error: 410'* | *'ERROR 404'* | *'ERROR 410'* | *'HTTP/1.'?' 404'*) return 1 ;;
         esac
         stop "$address is refused: ${said:-the server gave an error}" 'look at --base and the access that it needs'
         ;;
@@ -331,9 +337,6 @@ usually its TLS inspection, not tampering with the release: its authority is unk
     curl:5 | curl:97) stop "the proxy cannot be reached. ($said)" 'look at https_proxy' ;;
     curl:63) stop "$address is larger than it should be" 'try again later, or another --base' ;;
     curl:23 | wget:3) stop "$address cannot be written to $staging. ($said)" 'look at the disk space' ;;
-    esac
-    case $said in
-    *407*) stop "the proxy wants a user and a password. ($said)" 'https_proxy=http://user:password@proxy:port' ;;
     esac
     stop "$address cannot be downloaded. (${said:-exit code $1 of $downloader})" \
         'look at the network, https_proxy and --base, and run this again'
