@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAUSE_SECONDS = 0.5
+BATCH = 1_000
 
 
 @click.command("live")
@@ -34,17 +36,22 @@ def command(session: str | None, everything: bool, from_start: bool, once: bool,
     if not as_json and not once:
         click.echo(f"Following {name or 'all sessions'}. Ctrl-C ends it.", err=True)
     try:
-        for event in _events(follower, once):
-            if name and event.get("session") != name:
-                continue
-            click.echo(json.dumps(event, ensure_ascii=False) if as_json else line(event, everything))
+        for events in _batches(follower, once):
+            mine = [event for event in events if not name or event.get("session") == name]
+            lines = [
+                json.dumps(each, ensure_ascii=False) if as_json else line(each, everything) for each in mine
+            ]
+            if lines:
+                click.echo("\n".join(lines))
     except KeyboardInterrupt:
         return
 
 
-def _events(follower: Follower, once: bool) -> Iterator[dict[str, str]]:
+def _batches(follower: Follower, once: bool) -> Iterator[list[dict[str, str]]]:
     while True:
-        yield from follower.new()
+        new = follower.new()
+        while batch := list(islice(new, BATCH)):
+            yield batch
         if once:
             return
         time.sleep(PAUSE_SECONDS)

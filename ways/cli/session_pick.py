@@ -9,7 +9,7 @@ from ways.cli.report import progress
 from ways.core.errors import USAGE, UserError
 from ways.core.ids import is_session_id
 from ways.readers import growth, source, timeline
-from ways.readers.sessions import directories, summaries
+from ways.readers.sessions import directories
 
 if TYPE_CHECKING:
     from ways.core.roots import Roots
@@ -24,7 +24,7 @@ def pick(roots: Roots, wanted: str | None) -> str:
     """
     known = [name for name, _touched in directories(roots.sessions)]
     if wanted is None:
-        known = known or _in_log(roots)
+        known = known or source.session_ids(roots.events)
         if not known:
             raise UserError("there is no session yet", "start Claude Code in a project", USAGE)
         return known[0]
@@ -32,7 +32,7 @@ def pick(roots: Roots, wanted: str | None) -> str:
         return wanted
     if not is_session_id(wanted):
         raise UserError(f"not a session id: {wanted!r}", "ways session list", USAGE)
-    for names in (known, _in_log(roots)):
+    for names in (known, source.session_ids(roots.events, wanted)):
         if wanted in names:
             return wanted
         found = [name for name in names if name.startswith(wanted)]
@@ -41,12 +41,6 @@ def pick(roots: Roots, wanted: str | None) -> str:
         if found:
             return found[0]
     raise UserError(f"there is no session {wanted!r}", "ways session list", USAGE)
-
-
-def _in_log(roots: Roots) -> list[str]:
-    with progress("Reading the event log", source.log_size(roots.events)) as step:
-        found = summaries(source.all_events(roots.events, step))
-    return [summary.session for summary in found]
 
 
 def events_of(roots: Roots, session: str) -> list[dict[str, str]]:

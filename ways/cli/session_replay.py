@@ -13,6 +13,7 @@ from ways.cli.session_pick import pick, timeline_from, timeline_of
 from ways.core import files
 from ways.core import roots as core_roots
 from ways.core.errors import REFUSED, USAGE, WRITE_FAILED, UserError
+from ways.readers import source
 
 if TYPE_CHECKING:
     from ways.core.roots import Roots
@@ -51,8 +52,14 @@ def write_page(roots: Roots, session: str | None, path: str, force: bool = False
     from ways.readers import page
 
     _refuse_foreign(path, force)
-    names = [pick(roots, session)] if session is not None else _newest(roots)
-    text = page.render([timeline_of(roots, name) for name in names])
+    names = (
+        [pick(roots, session)] if session is not None else source.session_ids(roots.events)[:PAGE_SESSIONS]
+    )
+    if not names:
+        raise _no_session()
+    with report.progress("Reading the event log", source.log_size(roots.events)) as step:
+        events = source.events_by_session(roots.events, names, step)
+    text = page.render([timeline_from(roots, name, events[name]) for name in names])
     try:
         files.write_atomic(os.path.abspath(path), text.encode("utf-8"))
     except OSError as error:
@@ -71,11 +78,8 @@ def _refuse_foreign(path: str, force: bool) -> None:
         )
 
 
-def _newest(roots: Roots) -> list[str]:
-    names = [summary.session for summary in session_list.read(roots) if summary.events][:PAGE_SESSIONS]
-    if not names:
-        raise UserError("the log has no session", "start Claude Code in a project", USAGE)
-    return names
+def _no_session() -> UserError:
+    return UserError("the log has no session", "start Claude Code in a project", USAGE)
 
 
 def _screen(roots: Roots, session: str | None) -> None:
@@ -84,11 +88,11 @@ def _screen(roots: Roots, session: str | None) -> None:
             "there is no terminal to draw on", "ways session replay --html FILE (or --json)", USAGE
         )
     from ways.cli.session_replay_screen import Loaded, ReplayApp
-    from ways.readers import source, stats
+    from ways.readers import stats
 
     found = [summary for summary in session_list.read(roots) if summary.events]
     if not found:
-        raise UserError("the log has no session", "start Claude Code in a project", USAGE)
+        raise _no_session()
     first = pick(roots, session) if session is not None else found[0].session
 
     def load(name: str) -> Loaded:

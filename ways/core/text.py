@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 # U+202A..U+202E and U+2066..U+2069, spelt by number: the characters themselves would reorder this line.
-_REORDERING = "".join(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+_REORDERING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+# Control characters but newline and tab.
+_NOT_PRINTED = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_REORDERING))
 
 
 def decode(data: bytes) -> str:
@@ -56,11 +58,8 @@ def snippet(text: str, limit: int = 120) -> str:
 def printable(text: str) -> str:
     """`text` without control characters (terminal escapes included) and without the marks that
     reorder text on a terminal, except newline and tab."""
-    return "".join(c for c in clean(text) if c in "\n\t" or not (_is_control(c) or c in _REORDERING))
-
-
-def _is_control(character: str) -> bool:
-    return ord(character) < 32 or 127 <= ord(character) < 160
+    text = clean(text)
+    return text if text.isascii() and text.isprintable() else text.translate(_NOT_PRINTED)
 
 
 def match_path(path: str) -> str:

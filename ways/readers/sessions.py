@@ -11,8 +11,15 @@ from ways.core.clock import utc_iso
 from ways.core.ids import is_session_id
 from ways.readers.numbers import real
 
-_FIRES = {"way_fired": "fired", "way_redisclosed": "again", "check_fired": "checks"}
-_HELD = {"way_suppressed": "held", "way_nearmiss": "near", "way_keyword_gated": "gated"}
+_COUNTERS = {
+    "way_fired": "fired",
+    "way_redisclosed": "again",
+    "check_fired": "checks",
+    "way_suppressed": "held",
+    "way_nearmiss": "near",
+    "way_keyword_gated": "gated",
+    "judge_call": "calls",
+}
 _VERDICTS = {"block": "blocked", "would_block": "would_block", "pass": "passed"}
 
 
@@ -83,19 +90,20 @@ def _add(summary: Summary, event: dict[str, str]) -> None:
     if stamp and (not summary.first or stamp < summary.first):
         summary.first = stamp
     summary.last = max(summary.last, stamp)
-    for name in ("project", "model", "config_dir"):
-        value = event.get(name)
-        if value and not (name == "model" and event.get("agent_id", "main") != "main" and summary.model):
-            setattr(summary, name, value)
-    if agent := event.get("agent_id"):
+    summary.project = event.get("project") or summary.project
+    summary.config_dir = event.get("config_dir") or summary.config_dir
+    agent = event.get("agent_id")
+    if agent:
         summary.agents.add(agent)
-    counter = _FIRES.get(kind) or _HELD.get(kind)
+    # A subagent's model is not the session's, unless nothing else is known.
+    if not summary.model or agent is None or agent == "main":
+        summary.model = event.get("model") or summary.model
+    counter = _COUNTERS.get(kind)
     if kind == "way_judged":
         counter = _VERDICTS.get(event.get("verdict", ""))
     elif kind == "judge_call":
-        counter = "calls"
         summary.cost_usd += max(0.0, real(event, "cost_usd") or 0.0)
-    if counter:
+    if counter is not None:
         setattr(summary, counter, getattr(summary, counter) + 1)
 
 

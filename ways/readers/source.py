@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from ways.core import clock
@@ -12,6 +14,7 @@ from ways.telemetry import reading
 
 Progress = Callable[[int], None]
 _STEP = 1 << 20
+_SESSION = re.compile(rb'"session":"([^"]*)"')
 # A longer time than any log holds, and still a date.
 MAX_DAYS = 36_500
 
@@ -40,12 +43,40 @@ def _naming(names: tuple[bytes, ...]) -> Callable[[bytes], bool]:
 
 def session_events(events_path: str, session: str, progress: Progress | None = None) -> list[dict[str, str]]:
     """The events of one session by their time; those without a readable time stay where they stand."""
-    needle = session.encode("utf-8")
-    wanted = _naming((needle,))
-    if progress is not None:
-        wanted = _counting(progress, wanted)
-    found = [event for event in reading.read(events_path, wanted) if event.get("session") == session]
-    return in_order(found)
+    return events_by_session(events_path, [session], progress)[session]
+
+
+def events_by_session(
+    events_path: str, sessions: Iterable[str], progress: Progress | None = None
+) -> dict[str, list[dict[str, str]]]:
+    """The events of each of these sessions, in one pass over the log, each list by time."""
+    found: dict[str, list[dict[str, str]]] = {session: [] for session in sessions}
+    ids = frozenset(session.encode("utf-8") for session in found)
+
+    def wanted(line: bytes) -> bool:
+        match = _SESSION.search(line)
+        # Where the id does not stand as this program writes it, the parser decides.
+        return match is None or match[1] in ids or b"\\" in match[1]
+
+    for event in reading.read(events_path, wanted if progress is None else _counting(progress, wanted)):
+        mine = found.get(event.get("session", ""))
+        if mine is not None:
+            mine.append(event)
+    return {session: in_order(events) for session, events in found.items()}
+
+
+def session_ids(events_path: str, begun: str = "") -> list[str]:
+    """The ids of the sessions in the log that begin so, the one with the newest line first. The log is
+    searched as it lies, without parsing it."""
+    pattern = re.compile(rb'"session": ?"(' + re.escape(begun.encode("utf-8")) + rb'[A-Za-z0-9._-]{0,128})"')
+    last: dict[bytes, int] = {}
+    try:
+        with open(events_path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as log:
+            for match in pattern.finditer(log):
+                last[match[1]] = match.start()
+    except (OSError, ValueError):
+        return []  # no log, or an empty one
+    return [name.decode("ascii") for name in sorted(last, key=lambda name: -last[name]) if name]
 
 
 def in_order(events: list[dict[str, str]]) -> list[dict[str, str]]:

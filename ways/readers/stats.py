@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ways.session.stamps import seconds_of
+from ways.readers.numbers import Moments
 
 # Fires of one hook call lie closer together than this, in seconds.
 GAP = 0.5
@@ -80,6 +80,8 @@ class Stats:
         }
 
 
+_JUDGED = {"block": "blocked", "would_block": "would_block"}
+_SHOWN = frozenset({"way_fired", "way_redisclosed"})
 _COLUMN = {
     "way_fired": "fired",
     "way_redisclosed": "again",
@@ -103,7 +105,7 @@ def collect(events: Iterable[Mapping[str, str]], *, since: str = "", project: st
             stats.first = stamp if not stats.first or stamp < stats.first else stats.first
             stats.last = max(stats.last, stamp)
         _count(stats, event)
-        if event["event"] in {"way_fired", "way_redisclosed"}:
+        if event["event"] in _SHOWN:
             calls.add(event)
     stats.per_call = calls.sizes()
     return stats
@@ -120,17 +122,17 @@ def _count(stats: Stats, event: Mapping[str, str]) -> None:
     if kind == "way_judged":
         verdict = event.get("verdict", "") or NONE
         stats.verdicts[verdict] += 1
-        column = {"block": "blocked", "would_block": "would_block"}.get(verdict)
+        column = _JUDGED.get(verdict)
     if way_id and column:
         way = stats.ways.get(way_id)
         if way is None:
             way = stats.ways[way_id] = WayCount(way_id)
         setattr(way, column, getattr(way, column) + 1)
-        if column in {"fired", "again"}:
+        if kind in _SHOWN:
             way.sessions.add(session)
     if kind == "check_fired":
         stats.checks[event.get("check", "") or way_id] += 1
-    if kind in {"way_fired", "way_redisclosed"}:
+    elif kind in _SHOWN:
         stats.triggers[event.get("trigger", "") or "unknown"] += 1
         stats.scopes[event.get("scope", "") or NONE] += 1
         stats.projects[event.get("project", "") or NONE] += 1
@@ -145,10 +147,11 @@ class _Calls:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str, str], tuple[float, int]] = {}
         self._sizes: Counter[int] = Counter()
+        self._clock = Moments()
 
     def add(self, event: Mapping[str, str]) -> None:
         key = (event.get("session", ""), event.get("agent_id", ""), event.get("hook", ""))
-        moment = seconds_of(event.get("ts")) or 0.0
+        moment = self._clock.seconds(event.get("ts", ""))
         last, count = self._open.get(key, (0.0, 0))
         if count and abs(moment - last) > GAP:
             self._sizes[count] += 1

@@ -163,3 +163,19 @@ def test_every_event_of_the_registry_can_be_described_even_bare():
         assert told.mark and "\n" not in told.detail
         if kind.name != "way_judged":  # without a verdict it is nothing that we know
             assert told.kind != "other", kind.name
+
+
+def test_times_of_many_events_are_those_of_one():
+    from ways.readers.numbers import Moments
+    from ways.session.stamps import seconds_of
+
+    clock = Moments()
+    for stamp in (
+        "2026-09-21T14:13:20.004Z",
+        "2026-09-21T23:59:59.999Z",
+        "2026-09-22T00:00:00.000Z",
+        "2026-09-22T00:00:01Z",
+    ):
+        assert clock.seconds(stamp) == pytest.approx(seconds_of(stamp), abs=1e-6)
+    for wrong in ("", "never", "2026-99-99T00:00:00.000Z", "２０２６-09-21T14:13:20.004Z", "x" * 24):
+        assert clock.seconds(wrong) == 0.0
