@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.session_home import Home, Session
+from tests.e2e.session_home import WITH_ENGINE, Home, Session
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,14 @@ def config(home: Home) -> Iterator[Callable[[str], None]]:
     before = path.read_text("utf-8")
     yield lambda lines: void(path.write_text(before + lines, "utf-8"))
     path.write_text(before, "utf-8")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_resident_is_left() -> Iterator[None]:
+    """What the hooks of a test run have started ends with it."""
+    yield
+    for home in WITH_ENGINE:
+        home.stop_residents()
 
 
 def void(_value: object) -> None:

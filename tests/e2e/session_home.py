@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +30,8 @@ _MATCH_FIELD = {
     "SessionStart": "source",
     "SubagentStart": "agent_type",
 }
+
+WITH_ENGINE: list[Home] = []  # homes whose hooks may leave a resident behind
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class Home:
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         (self.path / "run").mkdir(mode=0o700, exist_ok=True)
+        if self.engine:
+            WITH_ENGINE.append(self)
 
     @property
     def program(self) -> Path:
@@ -100,6 +106,28 @@ class Home:
         )
         assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def residents(self) -> list[int]:
+        """The residents that run for this home, by their environment."""
+        wanted = f"HOME={self.path}".encode()
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"way-embed" in words and wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def stop_residents(self) -> None:
+        """Ask what the hooks of this home have started to leave, and wait until it has."""
+        for process in self.residents():
+            os.kill(process, signal.SIGTERM)
+        deadline = time.monotonic() + 30
+        while self.residents():
+            assert time.monotonic() < deadline, "a resident does not leave"
+            time.sleep(0.05)
 
     def log(self, *names: str) -> list[dict[str, str]]:
         """The events in the log, of these names when any are given."""
