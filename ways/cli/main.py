@@ -31,9 +31,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "settings": ("settings", "List, read and change settings"),
     "target": ("target", "Claude Code config directories that ways serves"),
     "agent": ("agent", "The relevance judge: keys, models, cost"),
-    "session": ("session", "What this session has been shown, and resets"),
+    "session": ("session", "What a session was shown: lists, replay, resets"),
+    "context": ("context", "Tokens used and left in a session"),
+    "explain": ("explain", "Why a prompt shows a way, or does not"),
     "author": ("author", "Write and test ways"),
-    "tune": ("tune", "Language and precision"),
+    "tune": ("tune", "Statistics, precision, languages"),
     "corpus": ("corpus", "Rebuild embeddings and calibration"),
     "projects": ("projects", "Claude Code's project history: find, tidy up, move"),
     "audit": ("audit", "Which rule each way stands for, and what is missing"),
@@ -177,7 +179,14 @@ def _finish_interrupted(arguments: list[str]) -> None:
 
 
 def _use_utf8() -> None:
-    """Standard streams are UTF-8 with replacement, whatever the locale says."""
+    """Standard streams are UTF-8 with replacement, whatever the locale says; on Windows the console understands
+    colour until the program ends."""
+    if os.name == "nt":
+        import atexit
+
+        from windows.console import understand_sequences
+
+        atexit.register(understand_sequences())
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -61,7 +61,7 @@ class ReplayApp(App[None]):
     #moment { height: auto; color: $text-muted; }
     #active { height: 2fr; }
     #spend { height: 1fr; }
-    #lines { height: 1fr; border-top: solid $primary; }
+    #lines { height: 1fr; min-height: 4; border-top: solid $primary; }
     DataTable { background: $surface; }
     Sparkline { height: 4; margin: 1 0; }
     """
