@@ -179,8 +179,8 @@ def _finish_interrupted(arguments: list[str]) -> None:
 
 
 def _use_utf8() -> None:
-    """Standard streams are UTF-8 with replacement, whatever the locale says; on Windows the console understands
-    colour until the program ends."""
+    """Standard streams are UTF-8 with replacement, whatever the locale says; on Windows the console
+    understands colour until the program ends."""
     if os.name == "nt":
         import atexit
 
