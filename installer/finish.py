@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from installer import (
     discovery,
@@ -85,6 +85,8 @@ def finish(system: System, roots: Roots, choices: Choices, environ: Mapping[str,
     Raises UserError (exit 3 when it would be a downgrade or something of the user's is in the way), OSError.
     """
     version = placed_version(roots)
+    # Seen before the lock, whose file is the first thing in the state root.
+    choices = replace(choices, made_folders=(*choices.made_folders, *_missing_parents(system, roots)))
     with update_lock(roots, f"ways {choices.method}"):
         before = versions.look(system, roots)
         _refuse_downgrade(before.current, version, choices)
@@ -167,8 +169,8 @@ def _write_receipt(
     system: System, roots: Roots, choices: Choices, version: str, before: str, path: path_edit.PathPlan
 ) -> None:
     old = _known_receipt(system, roots)
-    made = [*choices.made_folders, *_missing_parents(system, roots)]
-    known = [edit for edit in (Edit(FOLDER, folder) for folder in made) if edit not in path.edits]
+    made = (Edit(FOLDER, folder) for folder in choices.made_folders)
+    known = [edit for edit in made if edit not in path.edits]
     event = Event(clock.utc_iso(), INSTALL, "" if before == version else before, version)
     same = bool(old.history) and old.version == version and old.history[-1].after == version
     new = Receipt(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from installer import finish, receipt
+from installer import finish, path_edit, receipt
 from installer.finish import Choices
 from projection.system import Crash, CrashingSystem, RealSystem
 from tests.unit.installer.install_world import make_content
@@ -137,3 +137,17 @@ def test_a_program_outside_the_app_root_is_refused(
     monkeypatch.setattr(finish, "version_folder", lambda: str(tmp_path / "elsewhere"))
     with pytest.raises(UserError, match="not a version below"):
         finish.finish(RealSystem(), roots, Choices("install.sh"), environ)
+
+
+def test_installing_and_uninstalling_leaves_a_fresh_home_as_it_was(
+    roots: Roots, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path: path.is_dir() or path.read_bytes() for path in Path(roots.home).rglob("*")}
+    made = tuple(os.path.join(roots.home, name) for name in (".local", ".local/share"))
+    place(roots, "1.0.0", monkeypatch)
+    finish.finish(RealSystem(), roots, Choices("install.sh", made_folders=made), environ)
+    edits = receipt.load(RealSystem(), roots).edits
+    for root in (roots.app, roots.state):
+        shutil.rmtree(root)
+    assert path_edit.withdraw(RealSystem(), edits) == ()
+    assert {path: path.is_dir() or path.read_bytes() for path in Path(roots.home).rglob("*")} == before

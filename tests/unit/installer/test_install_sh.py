@@ -130,6 +130,22 @@ def path_without(tmp_path: Path, names: set[str]) -> str:
     return str(folder)
 
 
+@pytest.mark.parametrize("tool", ["curl", "wget"])
+def test_a_mirror_without_hashes_in_its_names_is_read(
+    home: Home, own_release: Release, tmp_path: Path, tool: str
+) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    [place] = (own_release.folder / "targets").iterdir()
+    place.rename(place.with_name(place.name.partition(".")[2]))
+    with served(own_release.folder) as address:
+        installed(home, "--base", address, PATH=path_without(tmp_path, {"curl", "wget"} - {tool}))
+        place.with_name(place.name.partition(".")[2]).unlink()
+        other = Home(tmp_path / "other")
+        assert "does not have it" in refused(other, "--base", address)
+    assert home.version == "1.2.0"
+
+
 def test_without_a_downloader_it_says_so(home: Home, address: str, tmp_path: Path) -> None:
     path = path_without(tmp_path, {"curl", "wget"})
     assert "curl or wget is needed" in refused(home, "--base", address, PATH=path)
