@@ -43,6 +43,24 @@ def test_a_file_that_is_no_library_is_a_problem(tmp_path):
     assert isinstance(native.load(str(path)), native.Problem)
 
 
+def test_a_library_cut_short_is_a_problem_and_not_the_end_of_the_process(tmp_path):
+    whole = Path(parts.library()).read_bytes()
+    lengths = [5, 63, 64, 500, 4096, *(len(whole) * part // 8 for part in range(1, 8)), len(whole) - 1]
+    for length in lengths:
+        (tmp_path / f"{length}.so").write_bytes(whole[:length])
+    code = (
+        "import sys; from ways.embedding import native\n"
+        "for path in sys.argv[1:]: print(native.load(path).reason)"
+    )
+    paths = [str(tmp_path / f"{length}.so") for length in lengths]
+    done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    reasons = done.stdout.splitlines()
+    assert len(reasons) == len(paths)
+    assert all("cut short" in reason for reason in reasons[2:]), reasons
+    assert not native.is_cut_short(parts.library())
+
+
 def test_another_library_is_a_problem():
     import ctypes.util
 
