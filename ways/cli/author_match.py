@@ -16,8 +16,8 @@ from ways.core.errors import USAGE, UserError
 from ways.core.roots import resolve
 from ways.core.text import decode, printable, snippet
 from ways.matching import candidates, keyword, late, semantic
-from ways.matching.match import match
-from ways.matching.types import COMMAND, FILE, PROMPT, TASK, Scores
+from ways.matching.match import has_signal, match
+from ways.matching.types import COMMAND, FILE, KEYWORD, PROMPT, TASK, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ways.catalogue.way import Way
     from ways.cli.place import Place
     from ways.matching.candidates import Rules
-    from ways.matching.types import Candidate, KeywordHit, LaneScores, Tuning, Verdict
+    from ways.matching.types import Candidate, Hit, KeywordHit, LaneScores, Tuning, Verdict
 
 MAX_TEXT = 1 << 20
 FIRES, GATED, NEAR_MISS, REFUSED, HELD_BACK, SILENT = (
@@ -217,6 +217,7 @@ def _rows(
         outcome, trigger, span, why = SILENT, "", "", ""
         if way.id in fired:
             outcome, trigger, span = FIRES, fired[way.id].trigger, fired[way.id].span
+            why = _failed_open(fired[way.id], known, scores)
         elif way.id in gated:
             outcome, span = GATED, gated[way.id].span
             why = f"g(s) under {tuning.keyword_floor_probability:g} on every lane"
@@ -238,6 +239,13 @@ def _rows(
             )
         )
     return rows
+
+
+def _failed_open(hit: Hit, known: semantic.Probabilities, scores: Scores) -> str:
+    """Why a keyword fired whatever its probability, "" when that is not how it fired."""
+    if hit.trigger != KEYWORD or hit.way.pattern_strict or known.best is None or has_signal(hit.way, scores):
+        return ""
+    return "written or changed since the corpus was built, so its pattern is enough (`ways corpus`)"
 
 
 def _numbers(way: Way, lane: LaneScores | None, evidence: late.Evidence | None) -> dict[str, float | None]:

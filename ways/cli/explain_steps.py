@@ -125,7 +125,7 @@ def _admit(
             hit.trigger,
             text.snippet(hit.span),
             _gates(rows[hit.way.id], hit, here.tuning, decides),
-            "",
+            rows[hit.way.id].why,
         )
         one = _judged(one, rulings.get(hit.way.id), hit)
         if one.result != BLOCKED:
@@ -210,7 +210,7 @@ def _gates(row: Row, hit: Hit, tuning: Tuning, decides: str) -> tuple[Gate, ...]
     """What the match itself was measured against."""
     if hit.explicit:
         strict = hit.way.pattern_strict
-        return () if strict else _probabilities(row, tuning.keyword_floor_probability)
+        return () if strict or row.why else _probabilities(row, tuning.keyword_floor_probability)
     if decides == "late interaction":
         return _late(row, tuning)
     boosted = bool(hit.boosted_by) or hit.score < tuning.semantic_fire_probability

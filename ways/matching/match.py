@@ -68,7 +68,7 @@ def _apply_floor(
     for hit in hits:
         first = known[hit.way.id]
         open_to_all = surface not in FLOORED or hit.strict
-        if open_to_all or _reaches_floor(first, tuning) or not _has_signal(hit.way, scores):
+        if open_to_all or _reaches_floor(first, tuning) or not has_signal(hit.way, scores):
             fired.append(hit)
             continue
         if rescore_prompt is not None:
@@ -88,7 +88,7 @@ def _reaches_floor(probabilities: Probabilities, tuning: Tuning) -> bool:
     return best is None or best >= tuning.keyword_floor_probability
 
 
-def _has_signal(way: Way, scores: Scores) -> bool:
+def has_signal(way: Way, scores: Scores) -> bool:
     """True when a calibrated lane has scored the way as it is now. One that was written or changed since
     the corpus was built has not been embedded, so its keyword fails open until then."""
     lanes = (lane for _name, lane in scores.lanes if lane.fit is not None)

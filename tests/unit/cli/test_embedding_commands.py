@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -16,7 +17,7 @@ from ways.cli import author_match, author_siblings, author_suggest, place, tune_
 from ways.cli import corpus as corpus_command
 from ways.core.errors import UNVERIFIED, USAGE, WRITE_FAILED, UserError
 from ways.core.roots import resolve
-from ways.embedding import corpus, modelfile, multilingual, paths, projects, sources
+from ways.embedding import corpus, modelfile, multilingual, paths, projects, sidecar, sources
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 WAYS = {
@@ -225,6 +226,39 @@ def test_match_explains_both_semantic_channels(roots, engine_files, monkeypatch)
     assert {"home/cooking", "dev/branches"} <= set(fired)
     assert fired["home/cooking"]["share"] > 0.15
     assert fired["home/cooking"]["body"] >= 0.35
+
+
+def test_match_says_that_a_way_newer_than_the_corpus_needs_its_pattern_alone(
+    roots, engine_files, monkeypatch
+):
+    monkeypatch.setattr(sources.calibrate, "PROBES_FILE", "/nonexistent")
+    run(corpus_command.command, "--quiet")
+    monkeypatch.setattr(sidecar, "load", calibrated_load(sidecar.load))
+    before = json.loads(run(author_match.command, "commit a crime in a novel", "--json").output)
+    assert [row["outcome"] for row in before["rows"] if row["way"] == "dev/commits"] == [
+        "below the keyword floor"
+    ]
+    way = os.path.join(core_folder(roots), "dev/commits/commits.md")
+    with open(way, encoding="utf-8") as file:
+        text = file.read()
+    with open(way, "w", encoding="utf-8") as file:
+        file.write(re.sub("(?m)^description: .*", "description: Writing crime fiction", text))
+    after = json.loads(run(author_match.command, "commit a crime in a novel", "--json").output)
+    row = next(row for row in after["rows"] if row["way"] == "dev/commits")
+    assert (row["outcome"], row["trigger"]) == ("fires", "keyword")
+    assert "changed since the corpus was built" in row["why"]
+
+
+def calibrated_load(load):
+    """`sidecar.load` of a corpus without probes, as if its lane were calibrated."""
+
+    def loaded(*arguments, **options):
+        found = load(*arguments, **options)
+        if isinstance(found, sidecar.Sidecar):
+            found.fit = (10.0, -8.0)
+        return found
+
+    return loaded
 
 
 # --- ways author siblings, suggest ---
