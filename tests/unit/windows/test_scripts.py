@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import windows
+from tests.unit.windows.machine import is_wine
 
 FOLDER = Path(windows.__file__).parent
 SCRIPTS = sorted(FOLDER.glob("*.ps1"))
@@ -100,7 +101,7 @@ def test_install_has_one_place_for_the_published_base() -> None:
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_powershell_itself_parses_it(path: Path) -> None:
     shells = [found for name in ("powershell", "pwsh") if (found := shutil.which(name))]
-    if not shells:
+    if not shells or is_wine():  # Wine's own powershell.exe does nothing and reports success
         pytest.skip("there is no PowerShell here")
     check = (
         "$e = $null; "
