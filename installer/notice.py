@@ -41,7 +41,10 @@ def look(system: System, roots: Roots, environ: Mapping[str, str], settings: Set
         return ""
     try:
         update.refuse_managed(system, roots)
+        base = update.release_base(system, roots, "", environ)
+        root = tuf_client.trusted_root(roots)
     except UserError:
+        # Another program updates it, or there is no place to look at: nothing to say at every session.
         remove(roots)
         return ""
     at, known = _stamp(roots)
@@ -49,7 +52,8 @@ def look(system: System, roots: Roots, environ: Mapping[str, str], settings: Set
     if not 0 <= now - at < SECONDS_BETWEEN:
         # Before asking: a network that is not there is not tried at every session either.
         _write_stamp(roots, now, known)
-        known = _ask(system, roots, environ, settings.install_channel)
+        newest = update.newest(update.available(roots, base, root), settings.install_channel)
+        known = newest.version if newest is not None else ""
         _write_stamp(roots, now, known)
     current = versions.look(system, roots).current
     if not _is_newer(known, current):
@@ -57,12 +61,6 @@ def look(system: System, roots: Roots, environ: Mapping[str, str], settings: Set
         return ""
     write(roots, known, current)
     return known
-
-
-def _ask(system: System, roots: Roots, environ: Mapping[str, str], channel: str) -> str:
-    base = update.release_base(system, roots, "", environ)
-    newest = update.newest(update.available(roots, base, tuf_client.trusted_root(roots)), channel)
-    return newest.version if newest is not None else ""
 
 
 def _is_newer(version: str, current: str) -> bool:

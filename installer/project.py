@@ -1,4 +1,4 @@
-"""The project part of `ways init`: what SessionStart runs in every project (spec: command line, `ways init`)."""
+"""The project part of `ways init`: what SessionStart runs in every project (spec: command line)."""
 
 from __future__ import annotations
 

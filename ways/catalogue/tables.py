@@ -18,8 +18,8 @@ class Tables:
     """The part of a catalogue that a hook reads first.
 
     `fields` maps `pattern`, `commands`, `files`, `postcheck_on`, `check.commands` and `check.files` to
-    marshalled (index, literals) pairs in tree order; `lists` maps `trigger` and `postcheck` to indices. `ids` and `book` give
-    the ways' ids and the regexes when they are wanted.
+    marshalled (index, literals) pairs in tree order; `lists` maps `trigger` and `postcheck` to indices.
+    `ids` and `book` give the ways' ids and the regexes when they are wanted.
     """
 
     def __init__(
