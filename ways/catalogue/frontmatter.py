@@ -353,9 +353,7 @@ class _Reader:
     def rendered_problems(self) -> tuple[str, ...]:
         return tuple(str(problem) for problem in self.problems)
 
-    def text(
-        self, name: str, kind: str = "a string", within: Mapping[str, Value] = _NOTHING
-    ) -> str:
+    def text(self, name: str, kind: str = "a string", within: Mapping[str, Value] = _NOTHING) -> str:
         value = self.value(name) or within.get(name)
         if value is None:
             return ""
