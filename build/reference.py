@@ -159,20 +159,22 @@ def commands() -> list[str]:
     from ways.cli.main import program
 
     lines = ["# Commands", "", _MADE]
-    for path, command, context in walk(
-        program, click.Context(program, info_name="ways", max_content_width=WIDTH)
-    ):
+    for path, command, context in walk(program, top_context(program, WIDTH)):
         lines += ["", f"{'#' * min(4, len(path) + 1)} `{' '.join(path)}`", "", "```text"]
         lines += [line.rstrip() for line in command.get_help(context).splitlines()]
         lines.append("```")
     return lines
 
 
+def top_context(program: click.Command, width: int) -> click.Context:
+    """The context that running the program makes: those of its commands inherit from it."""
+    return click.Context(program, info_name="ways", terminal_width=width, **program.context_settings)
+
+
 def walk(
     command: click.Command, context: click.Context, path: tuple[str, ...] = ("ways",)
 ) -> Iterator[tuple[tuple[str, ...], click.Command, click.Context]]:
     """A command, then those below it that are not hidden: (its words, itself, its context)."""
-    context.terminal_width = WIDTH
     yield path, command, context
     if not isinstance(command, click.Group):
         return

@@ -14,11 +14,7 @@ WIDTH = 80
 
 
 def every() -> list[tuple[tuple[str, ...], click.Command, click.Context]]:
-    top = click.Context(program, info_name="ways", terminal_width=WIDTH, max_content_width=WIDTH)
-    found = list(reference.walk(program, top))
-    for _path, _command, context in found:
-        context.terminal_width = WIDTH
-    return found
+    return list(reference.walk(program, reference.top_context(program, WIDTH)))
 
 
 def test_no_line_of_help_is_cut_or_wrapped_by_the_terminal() -> None:
