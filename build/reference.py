@@ -141,6 +141,15 @@ def frontmatter() -> list[str]:
         *_table(
             ("Key", "Value", "Meaning"), ((row[0], row[1], row[3]) for row in map(_field, fields.WHEN_FIELDS))
         ),
+        "",
+        "## Keys of `trigger`",
+        "",
+        "When it is a mapping: `trigger: {type: attend, signals: [build-broken]}`.",
+        "",
+        *_table(
+            ("Key", "Value", "Meaning"),
+            ((row[0], row[1], row[3]) for row in map(_field, fields.TRIGGER_FIELDS)),
+        ),
     ]
     return lines
 

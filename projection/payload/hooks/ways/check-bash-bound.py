@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A guard for the Bash tool that ships with ways and is not switched on: docs/bash-bound.md has how and why.
 
 Refuses commands that end processes by a pattern (`pkill`, `killall`, `kill -9 -1`), because on a shared machine
