@@ -78,6 +78,7 @@ class Samples:
             self.tool("PostToolUse", "Bash", bash, tool_response={"stdout": "", "stderr": ""}),
             self.tool("PostToolUseFailure", "Bash", bash, error="exit 1", is_interrupt=False),
             self._make("Stop", last_assistant_message="Done.", stop_hook_active=False),
+            self._make("TaskCreated", task_id="1", task_subject="sample"),
         ]
 
 
