@@ -23,11 +23,10 @@ from installer import (
     versions,
 )
 from installer.receipt import FOLDER, Edit, Event, Receipt
+from installer.served import is_in_use
 from installer.update_lock import update_lock
 from installer.versions import Installed
-from projection.records import load_all
 from projection.system import System
-from projection.target_store import listed_targets
 from ways.core import clock
 from ways.core.environment import version_folder
 from ways.core.errors import DONE, REFUSED, WRONG, UserError
@@ -196,13 +195,6 @@ def _missing_parents(system: System, roots: Roots) -> list[str]:
             folder = os.path.dirname(folder)
         found += [one for one in above if one not in found]
     return found
-
-
-def is_in_use(system: System, roots: Roots) -> bool:
-    """True when a config directory is served, or was listed: then an installation is also an update of it."""
-    if any(target.enabled for target in listed_targets(system, roots) or ()):
-        return True
-    return bool(load_all(system, roots))
 
 
 def _reconcile(roots: Roots) -> tuple[str, int]:

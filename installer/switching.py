@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from installer import journal, programs, receipt, registration, safety_net, versions
 from installer.journal import Journal
+from installer.served import is_in_use
 from installer.stage import CURRENT, PREVIOUS, carry_adapters
 from projection import payload_manifest
 from projection.system import System
@@ -89,7 +90,7 @@ def finish(system: System, roots: Roots, entry: Journal, environ: Mapping[str, s
     Faults here are told as their own and undo nothing.
     """
     entry = journal.write(system, roots, entry, journal.RECONCILE)
-    problems, code = _reconcile(roots)
+    problems, code = _reconcile(system, roots)
     entry = journal.write(system, roots, entry, journal.CLEAN)
     notes = clean_up(system, roots)
     receipt.note(system, roots, entry.operation, entry.before, entry.after)
@@ -103,8 +104,13 @@ def finish(system: System, roots: Roots, entry: Journal, environ: Mapping[str, s
     return Finished(entry.after, notes, tuple(problems), code)
 
 
-def _reconcile(roots: Roots) -> tuple[list[str], int]:
-    """Run the new program's own reconcile and corpus; what went wrong, and the exit code of the first."""
+def _reconcile(system: System, roots: Roots) -> tuple[list[str], int]:
+    """Run the new program's own reconcile and corpus; what went wrong, and the exit code of the first.
+
+    Where no config directory was ever named, none is served now: an update activates nothing.
+    """
+    if not is_in_use(system, roots):
+        return [], DONE
     program = versions.program(roots.app)
     ran = programs.run(program, ["reconcile", "--json"], programs.RECONCILE_SECONDS)
     problems = []

@@ -84,6 +84,14 @@ def test_case_s19_a_dry_run_writes_nothing_and_fetches_no_program(home: ReleaseH
     assert server.asked and all(name.startswith("metadata/") for name in server.asked)
 
 
+def test_an_update_activates_nothing(home: ReleaseHome) -> None:
+    """An installation that serves no config directory serves none after an update either."""
+    before = tree(home.path / ".claude")
+    assert home.ways("update").stdout == "ways is 1.1.0.\n"
+    home.ways("rollback")
+    assert tree(home.path / ".claude") == before
+
+
 def test_the_notice_at_session_start(home: ReleaseHome) -> None:
     """The first session starts the look-up, the next one shows its line, an update ends it."""
     home.ways("reconcile")

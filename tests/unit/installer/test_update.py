@@ -45,7 +45,14 @@ def test_an_update_and_nothing_more_to_do(world: World) -> None:
     assert [row["after"] for row in receipt["history"]] == ["1.1.0"]
 
 
+def served(world: World) -> None:
+    """A config directory is listed as a target: without one an update has nothing to bring up to date."""
+    os.makedirs(world.roots.config, exist_ok=True)
+    Path(world.roots.config, "config.yaml").write_text(f"targets:\n  - path: {world.home}/.claude\n")
+
+
 def test_the_new_program_reconciles_after_the_switch(world: World) -> None:
+    served(world)
     world.releases.log.unlink(missing_ok=True)
     world.update()
     asked = world.releases.log.read_text().splitlines()
@@ -224,6 +231,7 @@ def test_a_fault_after_the_switch_is_its_own_and_undoes_nothing(
 ) -> None:
     home = World(base, fresh)
     enter(home, monkeypatch)
+    served(home)
     answer = '{"targets": [{"refusals": ["x is yours"]}]}'
     refusing = f"case \"$*\" in 'reconcile --json') echo '{answer}'; exit 3 ;; esac"
     fresh.publish(fresh.build("2.0.0", first=refusing))
