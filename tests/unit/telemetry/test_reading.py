@@ -66,6 +66,7 @@ SPECIFIED = {
     "cache_write_tokens cost_usd cost_source",
     "gate_fallback": "reason gate_ms candidates",
     "gate_capped": "judged unjudged ways",
+    "way_pulled": "token_position",
 }
 
 
