@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ways.disclosure import scope, switches
+from ways.disclosure import switches
 from ways.lanes import scan
 from ways.lanes.allowed import allowed, subagents_off
 from ways.lanes.payload import PayloadProblem
 from ways.lanes.scan import Surface
+from ways.matching.candidates import stash_scopes
 from ways.matching.types import TASK
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ def run(context: Context) -> None:
         return
     team = context.payload.tool_text("team_name")
     surface = Surface(TASK, prompt, semantic=prompt)
-    reading = scan.read(context, surface, frozenset(scope.of_task(team)))
+    reading = scan.read(context, surface, stash_scopes(bool(team)))
     from ways.session import stash
 
     stash.write_stash(
