@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-from ways.core import clock, debuglog, files
+from ways.core import clock, debuglog, files, processes
 from ways.core.errors import WRITE_FAILED, UserError
 from ways.core.locking import Lock, LockTimeout
 from ways.core.roots import Roots
@@ -115,17 +115,7 @@ def is_alive(holder: Holder) -> bool:
 
 
 def _runs(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    if os.name == "nt":
-        return bool(process_start(pid))
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
+    return bool(process_start(pid)) if os.name == "nt" else processes.may_run(pid)
 
 
 def process_start(pid: int) -> str:

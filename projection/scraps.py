@@ -6,6 +6,7 @@ import os
 import re
 
 from projection.system import System
+from ways.core import processes
 from ways.core.files import TEMPORARY_MARK
 
 _NAME = re.compile(rf"^\..*{re.escape(TEMPORARY_MARK)}(\d+)-\d+-\d+$")
@@ -35,15 +36,8 @@ def sweep(system: System, folder: str) -> None:
 
 
 def other_process_runs(pid: int) -> bool:
-    """True when another process than this one has that number now, or when that cannot be told."""
-    if pid == os.getpid():
-        return False
-    if os.name == "nt":
-        return True  # asking costs more than waiting; such leftovers stay until that number is free
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
+    """True when another process than this one has that number now, or when that cannot be told.
+
+    On Windows asking costs more than waiting: such leftovers stay until that number is free.
+    """
+    return pid != os.getpid() and processes.may_run(pid)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from ways.cli import targets
 from ways.cli.hook_player import Player
 from ways.cli.sample_payloads import Samples
 from ways.cli.sandbox import sandbox
@@ -111,14 +112,8 @@ def _settings(roots: Roots) -> Iterator[Finding]:
 
 def _targets(roots: Roots) -> Iterator[tuple[Finding, str]]:
     """Each target's state; its path when its hooks can be run."""
-    from installer.stage import prepare
-    from projection import preferences, target_commands
-    from projection.system import DryRunSystem
-
-    system = DryRunSystem()
     try:
-        app = prepare(system, roots)
-        rows = target_commands.rows(system, roots, app, preferences.options(roots))
+        rows = targets.rows(roots)
     except UserError as error:
         yield Finding("targets", FAULT, error.message, error.next_command), ""
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ways.catalogue.way import Catalogue
+from ways.cli.targets import rows as target_rows
 from ways.core import roots as core_roots
 from ways.core.errors import UserError
 from ways.core.roots import Roots
@@ -171,13 +172,7 @@ def judge_state(roots: Roots) -> Part:
 
 def targets(roots: Roots) -> list[dict[str, Any]]:
     """The rows of `ways target list`; one row that says why when the list cannot be read."""
-    from installer.stage import prepare
-    from projection import preferences, target_commands
-    from projection.system import DryRunSystem
-
-    system = DryRunSystem()
     try:
-        app = prepare(system, roots)
-        return target_commands.rows(system, roots, app, preferences.options(roots))
+        return target_rows(roots)
     except UserError as error:
         return [{"path": os.path.join(roots.config, "config.yaml"), "state": str(error)}]

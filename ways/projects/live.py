@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ways.core import clock, jsontext
+from ways.core import clock, jsontext, processes
 from ways.core.files import read_bytes_or_none
 from ways.projects.history import ENDING, Session
 
@@ -100,7 +100,7 @@ def _recorded(config: str) -> tuple[set[str], set[str]]:
     for name in names:
         record = jsontext.object_or_empty(read_bytes_or_none(os.path.join(place, name), _RECORD_BYTES))
         pid = record.get("pid")
-        if isinstance(pid, int) and not _may_run(pid):
+        if isinstance(pid, int) and pid > 0 and not processes.may_run(pid):
             continue
         session, folder = record.get("sessionId"), record.get("cwd")
         if isinstance(session, str):
@@ -108,19 +108,6 @@ def _recorded(config: str) -> tuple[set[str], set[str]]:
         if isinstance(folder, str):
             folders.add(os.path.realpath(folder))
     return ids, folders
-
-
-def _may_run(pid: int) -> bool:
-    """False only when no process of that number is there."""
-    if os.name == "nt" or pid <= 0:
-        return True  # os.kill would end a process there
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
 
 
 def _open_transcripts(folder: str) -> list[str]:
