@@ -73,7 +73,7 @@ def copy_sources(folder: Path, version: str) -> Path:
     return folder
 
 
-def run_pyinstaller(source: Path, work: Path) -> Path:
+def run_pyinstaller(source: Path, work: Path, spec: Path = SPEC) -> Path:
     """PyInstaller's folder with the program. Raises UserError with what PyInstaller said when it failed."""
     try:
         importlib.metadata.version("pyinstaller")
@@ -81,7 +81,7 @@ def run_pyinstaller(source: Path, work: Path) -> Path:
         raise UserError("PyInstaller is not installed", 'python -m pip install -e ".[release]"') from None
     print("freezing the program; one to three minutes", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
-    command += ["--distpath", str(work / "dist"), "--workpath", str(work / "work"), str(SPEC)]
+    command += ["--distpath", str(work / "dist"), "--workpath", str(work / "work"), str(spec)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     # Sets are written in an order that depends on the hash seed; the log of what is found is not shown.
     environment |= {"WAYS_FREEZE_SOURCE": str(source), "PYTHONHASHSEED": "1"}
