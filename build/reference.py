@@ -23,6 +23,24 @@ from ways.telemetry import events
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 WIDTH = 88
+_BESIDE = (
+    ("`{name}.check.md`", "the way's check"),
+    ("`macro.py`, `macro.sh`, `macro.ps1`", "adds what it prints to the text; needs the field `macro`"),
+    (
+        "`postcheck.py`, `postcheck.sh`, `postcheck.ps1`",
+        "gets the payload after a tool has run; exit code 0 asks for the way",
+    ),
+    (
+        "`{name}.locales.jsonl`",
+        "aliases in other languages, one object a line: `lang`, `description`, `vocabulary`",
+    ),
+    (
+        "`{name}.golden.jsonl`",
+        "two prompts that must show the way, one object a line: `prompt`, and `kind` `direct` or `situation`; "
+        "read by `ways author lint` alone",
+    ),
+    ("`provenance.yaml`", "which policy and which controls the way stands for, for `ways audit`"),
+)
 _MADE = "<!-- Made by `python build/reference.py`; changes here are lost. -->"
 
 
@@ -150,6 +168,12 @@ def frontmatter() -> list[str]:
             ("Key", "Value", "Meaning"),
             ((row[0], row[1], row[3]) for row in map(_field, fields.TRIGGER_FIELDS)),
         ),
+        "",
+        "## Files beside a way",
+        "",
+        "Each is optional.",
+        "",
+        *_table(("File", "What it is"), _BESIDE),
     ]
     return lines
 

@@ -33,6 +33,7 @@ RULES = {
     "macro": "A macro without its script, or a script without its macro",
     "check": "A check that lacks a part",
     "locale": "A line of a locale file that cannot be used",
+    "golden": "Golden prompts that are missing, faulty, or do not show their way",
 }
 
 

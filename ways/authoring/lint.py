@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ways.authoring import regexes
+from ways.authoring import goldens, regexes
 from ways.authoring.findings import ERROR, NOTE, WARNING, Finding, ordered
 from ways.catalogue import fields as registry
 from ways.catalogue.body import MAX_BYTES, body, check_sections
@@ -31,10 +31,13 @@ _PROBLEM = re.compile(r"line (\d+), column (\d+): (.*)", re.DOTALL)
 @dataclass(frozen=True)
 class Knowledge:
     """What the rules need beyond the files: the refire presets that settings define, and per pair of corpus
-    ids (in order) the cosine of their aliases where a corpus has both; None without a corpus."""
+    ids (in order) the cosine of their aliases where a corpus has both; None without a corpus. With `golden`
+    a way that is matched by meaning must have golden prompts, with `trial` they must show it."""
 
     presets: Collection[str] = ("once", "rare", "normal", "frequent")
     cosines: Mapping[tuple[str, str], float] | None = None
+    golden: bool = False
+    trial: goldens.Trial | None = None
 
 
 def lint(catalogue: Catalogue, knowledge: Knowledge, only: Collection[str] | None = None) -> list[Finding]:
@@ -84,6 +87,7 @@ def _way(way: Way, catalogue: Catalogue, knowledge: Knowledge) -> Iterator[Findi
     yield from _scripts(way, places)
     yield from _tree(way, places, catalogue)
     yield from _locales(way)
+    yield from goldens.examine(way, knowledge.golden, knowledge.trial)
 
 
 def _common(

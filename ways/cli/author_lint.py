@@ -17,6 +17,7 @@ from ways.core.roots import resolve
 from ways.core.text import printable
 
 if TYPE_CHECKING:
+    from ways.authoring.goldens import Trial
     from ways.cli.place import Place
 
 
@@ -25,10 +26,19 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="Shipped ways too.")
 @click.option("--root", type=click.Path(), default=None, help="The ways in this folder instead.")
 @click.option("--fix", is_flag=True, help="First repair what is certain: misspelt fields of your own ways.")
+@click.option(
+    "--golden", is_flag=True, help="Golden prompts too: they are there and show their way. Loads the model."
+)
 @click.option("--check", is_flag=True, help="Let warnings fail too; for CI.")
 @click.option("--format", "form", type=click.Choice(findings.FORMATS), default="text", help="Output.")
 def command(
-    names: tuple[str, ...], everything: bool, root: str | None, fix: bool, check: bool, form: str
+    names: tuple[str, ...],
+    everything: bool,
+    root: str | None,
+    fix: bool,
+    golden: bool,
+    check: bool,
+    form: str,
 ) -> int:
     """Say what is wrong with the project's ways and your own, or with those named.
 
@@ -45,7 +55,7 @@ def command(
         here = place.here(resolve())
     catalogue = _catalogue(here, root)
     only = _chosen(catalogue, names, everything)
-    found = lint(catalogue, _knowledge(here, catalogue), only)
+    found = lint(catalogue, _knowledge(here, catalogue, golden), only)
     if not names:
         found = findings.ordered([*found, *_broken(catalogue, everything, found)])
     text = findings.written(found, form, os.path.realpath(here.project or os.curdir), __version__)
@@ -111,9 +121,36 @@ def _broken(catalogue: Catalogue, everything: bool, known: list[findings.Finding
     ]
 
 
-def _knowledge(here: Place, catalogue: Catalogue) -> Knowledge:
+def _knowledge(here: Place, catalogue: Catalogue, golden: bool) -> Knowledge:
     ids = [way.corpus_id for way in catalogue.ways if way.embeddable]
     return Knowledge(
         presets=tuple(here.settings.refire_presets),
         cosines=cosines.above(here.roots.cache, ids, NEAR_COSINE),
+        golden=golden,
+        trial=_trial(here, catalogue) if golden else None,
     )
+
+
+def _trial(here: Place, catalogue: Catalogue) -> Trial:
+    """Scans with the user's corpus and settings; each engine is opened once."""
+    from functools import cache
+
+    from ways.authoring.goldens import Trial
+    from ways.authoring.scan import Scanner, candidates_on
+    from ways.embedding.engine import open_engine
+    from ways.matching.types import PROMPT, TASK
+
+    scope = here.settings.default_scope
+    opener, localized = cache(open_engine), here.settings.language != "en"
+    prompts, tasks = (
+        Scanner(
+            catalogue,
+            candidates_on(catalogue, surface, scope),
+            here.roots,
+            here.tuning,
+            localized,
+            opener,
+        )
+        for surface in (PROMPT, TASK)
+    )
+    return Trial(prompts, tasks, tuple(scope))
