@@ -36,8 +36,8 @@ _BESIDE = (
     ),
     (
         "`{name}.golden.jsonl`",
-        "two prompts that must show the way, one object a line: `prompt`, and `kind` `direct` or `situation`; "
-        "read by `ways author lint` alone",
+        "two prompts that must show the way, one object a line: `prompt`, and `kind` `direct` or "
+        "`situation`; read by `ways author lint` alone",
     ),
     ("`provenance.yaml`", "which policy and which controls the way stands for, for `ways audit`"),
 )
