@@ -23,6 +23,10 @@ def main(argv: list[str] | None = None) -> int:
         from ways.lanes.dispatch import main as hook
 
         return hook(arguments[1:])
+    if getattr(sys, "frozen", False):
+        from ways.core import environment
+
+        environment.restore()
     if first == "way-embed":
         from ways.embedding.resident import main as embed
 

@@ -9,8 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "LIBPATH")
-_RUNTIME_PREFIXES = ("_PYI_", "_MEIPASS", "PYINSTALLER_")
+# Just those that PyInstaller's starter sets: LD_PRELOAD and macOS's DYLD_… are the user's, and stay.
+_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LIBPATH")
+_RUNTIME_PREFIXES = ("_PYI_", "_MEIPASS", "PYINSTALLER_RESET_ENVIRONMENT")
+_restored: list[bool] = []  # holds something once this process's own environment is the user's again
 
 
 def child_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -20,7 +22,7 @@ def child_environment(environ: Mapping[str, str] | None = None) -> dict[str, str
     what had no former value is removed (only when we are frozen: otherwise it is the user's own).
     """
     source = dict(os.environ if environ is None else environ)
-    if getattr(sys, "frozen", False):
+    if getattr(sys, "frozen", False) and not _restored:
         for name in _LOADER_VARIABLES:
             original = source.pop(f"{name}_ORIG", None)
             if original is None:
@@ -28,6 +30,22 @@ def child_environment(environ: Mapping[str, str] | None = None) -> dict[str, str
             else:
                 source[name] = original
     return {name: value for name, value in source.items() if not name.startswith(_RUNTIME_PREFIXES)}
+
+
+def restore() -> None:
+    """Make this process's own environment the user's again, for children that other code starts: a pager, the
+    git of a macro in Python. The system's loader has read its variables before; no library needs them now.
+    Does nothing when the program runs from source.
+    """
+    if _restored or not getattr(sys, "frozen", False):
+        return
+    kept = child_environment()
+    for name in list(os.environ):
+        if name not in kept:
+            del os.environ[name]
+        elif os.environ[name] != kept[name]:
+            os.environ[name] = kept[name]
+    _restored.append(True)
 
 
 def version_folder() -> str:

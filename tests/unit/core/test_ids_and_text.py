@@ -134,10 +134,35 @@ def test_a_frozen_programs_loader_variables_do_not_reach_children(monkeypatch: p
     plain = environment.child_environment(given_environment)
     assert plain["LD_LIBRARY_PATH"] == "/bundle" and "_PYI_ARCHIVE" not in plain
     monkeypatch.setattr("sys.frozen", True, raising=False)
-    assert environment.child_environment(given_environment) == {"LD_LIBRARY_PATH": "/mine", "A": "b"}
+    given_environment |= {"LIBPATH": "/bundle", "PYINSTALLER_CONFIG_DIR": "/mine"}
+    assert environment.child_environment(given_environment) == {
+        "LD_LIBRARY_PATH": "/mine",
+        "LD_PRELOAD": "/x",
+        "PYINSTALLER_CONFIG_DIR": "/mine",
+        "A": "b",
+    }
     assert environment.platform_name("darwin") == "macos"
     assert environment.platform_name("win32") == "windows"
     assert environment.platform_name("linux") == "linux"
+
+
+def test_case_u06_a_frozen_program_gives_itself_the_users_environment_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For children that other code starts, a pager say; what we start ourselves sees the same after it."""
+    monkeypatch.setattr(environment, "_restored", [])
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/bundle:/mine")
+    monkeypatch.setenv("LD_LIBRARY_PATH_ORIG", "/mine")
+    monkeypatch.setenv("LIBPATH", "/bundle")
+    monkeypatch.setenv("_PYI_ARCHIVE_FILE", "/bundle/ways")
+    environment.restore()
+    assert os.environ["LIBPATH"] == "/bundle", "from source nothing is changed"
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    for _ in range(2):
+        environment.restore()
+        for values in (dict(os.environ), environment.child_environment()):
+            assert values["LD_LIBRARY_PATH"] == "/mine"
+            assert not {"LD_LIBRARY_PATH_ORIG", "LIBPATH", "_PYI_ARCHIVE_FILE"} & set(values)
 
 
 @record

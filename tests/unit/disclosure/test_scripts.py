@@ -100,9 +100,9 @@ def test_case_u06_the_bundles_variables_do_not_reach_a_child(monkeypatch: pytest
     monkeypatch.setattr("sys.frozen", True, raising=False)
     monkeypatch.setenv("LD_LIBRARY_PATH", "/bundle")
     monkeypatch.setenv("LD_LIBRARY_PATH_ORIG", "/users")
-    monkeypatch.setenv("DYLD_LIBRARY_PATH", "/bundle")
+    monkeypatch.setenv("LIBPATH", "/bundle")
     monkeypatch.setenv("_PYI_ARCHIVE_FILE", "/bundle/ways")
     values = scripts.script_environment({})
     assert values["LD_LIBRARY_PATH"] == "/users"
-    assert not {"LD_LIBRARY_PATH_ORIG", "DYLD_LIBRARY_PATH", "_PYI_ARCHIVE_FILE"} & set(values)
+    assert not {"LD_LIBRARY_PATH_ORIG", "LIBPATH", "_PYI_ARCHIVE_FILE"} & set(values)
     assert os.environ["LD_LIBRARY_PATH"] == "/bundle"
