@@ -2,11 +2,11 @@
 
     python -m benchmarks.accuracy [--misses] [--json]
 
-Every prompt of `tests/fixtures/prompts/suite.jsonl`, every command and path of `commands.jsonl` and every text
-of `quiet.jsonl` (on which nothing may fire) goes the way that a hook's goes (`ways.authoring.scan`), for an
-agent that has been shown nothing yet and on a machine where each way's `when` holds. Only embedding is done
-ahead, in batches. Lint with the golden prompts, ways that are hard to tell apart, and the time that macros and
-postchecks take come with it.
+Every prompt of `tests/fixtures/prompts/suite.jsonl`, every command and path of `commands.jsonl` and every
+text of `quiet.jsonl` (on which nothing may fire) goes the way that a hook's goes (`ways.authoring.scan`), for
+an agent that has been shown nothing yet and on a machine where each way's `when` holds. Only embedding is
+done ahead, in batches. Lint with the golden prompts, ways that are hard to tell apart, and the time that
+macros and postchecks take come with it.
 
 The `validate` rows are not looked at singly while words and patterns are chosen: `--misses` leaves them out.
 """
@@ -19,8 +19,6 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 import projection
 from benchmarks import goals, payload_scripts
@@ -218,7 +216,9 @@ def measure(real: engine.Engine, cases: Sequence[Case], ways: str = WAYS) -> Rep
         os.makedirs(roots.cache, mode=0o700)
         lane = _build(roots, ways, ahead)
         catalogue = load(WayRoots(core=ways), roots.cache)
-        trial = goldens.Trial(*(_scanner(catalogue, surface, roots, ahead) for surface in (PROMPT, TASK)))
+        trial = goldens.Trial(
+            _scanner(catalogue, PROMPT, roots, ahead), _scanner(catalogue, TASK, roots, ahead)
+        )
         ahead.prepare(text for case in cases for text in _texts(case.surface, case.text, case.description))
         outcomes = tuple(_run(case, trial.prompts) for case in cases)
         ahead.prepare(text for prompt in _golden_prompts(catalogue) for text in _texts(PROMPT, prompt))
@@ -276,9 +276,8 @@ def _run(case: Case, scanner: Scanner) -> Outcome:
 def _near(catalogue: Catalogue, pairs: Mapping[tuple[str, str], float]) -> tuple[tuple[str, str, float], ...]:
     """Pairs of ways, neither above the other in the tree, with a cosine over NEAR; the nearest first."""
     ids = {way.corpus_id: way.id for way in catalogue.ways}
-    named = [
-        (*sorted((ids[one], ids[other])), value) for (one, other), value in pairs.items() if value > NEAR
-    ]
+    over = [(ids[one], ids[other], cosine) for (one, other), cosine in pairs.items() if cosine > NEAR]
+    named = [(min(one, other), max(one, other), cosine) for one, other, cosine in over]
     apart = [pair for pair in named if not pair[1].startswith(f"{pair[0]}/")]
     return tuple(sorted(apart, key=lambda pair: -pair[2]))
 
@@ -336,7 +335,7 @@ def _has_both(outcomes: Iterable[Outcome], split: str) -> bool:
 
 def _pair_auc(outcomes: Iterable[Outcome], split: str) -> float:
     scores, labels = _pairs(outcomes, split)
-    return calibrate.area_under_curve(np.asarray(scores), np.asarray(labels))
+    return calibrate.area_under_curve(scores, labels)
 
 
 def real_engine() -> engine.Engine:
@@ -401,8 +400,10 @@ def judged(report: Report, runs: Sequence[payload_scripts.Run]) -> list[goals.Go
     faults = [one for one in report.found if one.rule != goldens.RULE and one.level != findings.NOTE]
     rows.append(goals.at_most("lint: errors and warnings", len(faults), 0))
     slowest = max(runs, key=lambda run: run.seconds)
-    shown = f"{slowest.seconds:.2f} s, {slowest.name}"
-    rows.append(goals.at_most(f"slowest of {len(runs)} macros and postchecks", slowest.seconds, 1.0, shown))
+    shown = slowest.name.rsplit("/", 2)[-2]
+    rows.append(
+        goals.at_most(f"slowest of {len(runs)} macros and postchecks, s", slowest.seconds, 1.0, shown)
+    )
     failed = [run.name for run in runs if run.why]
     rows.append(goals.at_most("macros and postchecks that fail", len(failed), 0, ", ".join(failed)))
     return [*rows, *goals.inventory()]

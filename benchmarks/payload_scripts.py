@@ -1,4 +1,4 @@
-"""The shipped macros and postchecks, run by the program's own runner in a small real repository, and timed."""
+"""The shipped macros and postchecks, run by the program's own runner in a small repository and timed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ FILES = {
     "package-lock.json": '{"lockfileVersion": 3}\n',
     "pyproject.toml": '[project]\nname = "shop"\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
     "tests/test_prices.py": "def test_price():\n    assert 1 + 1 == 2\n",
-    "compose.yaml": "services:\n  web:\n    image: nginx\n    ports:\n      - '8080:80'\n  db:\n    image: postgres:17\n",
-    ".github/workflows/ci.yml": "name: CI\non: [push, pull_request]\njobs:\n  test:\n    runs-on: ubuntu-latest\n",
+    "compose.yaml": (
+        "services:\n  web:\n    image: nginx\n    ports:\n      - '8080:80'\n  db:\n    image: postgres:17\n"
+    ),
+    ".github/workflows/ci.yml": (
+        "name: CI\non: [push, pull_request]\njobs:\n  test:\n    runs-on: ubuntu-latest\n"
+    ),
     ".env": "TOKEN=not-a-real-one\n",
     "db/migrations/0001_first.sql": "CREATE TABLE price (cents integer);\n",
     "docs/adr/0001-queue.md": "# A queue\n",

@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks import accuracy
 from tests.unit.embedding import parts
+from ways.authoring import goldens
+from ways.authoring.findings import NOTE
 
 pytestmark = pytest.mark.model
 
@@ -16,7 +18,7 @@ HELD_OUT_RECALL, HELD_OUT_FALSE_RATE = 0.90, 0.04
 
 @pytest.fixture(scope="module")
 def report():
-    return accuracy.measure(parts.opened(), [*accuracy.read_prompts(), *accuracy.read_commands()])
+    return accuracy.measure(parts.opened(), accuracy.all_cases())
 
 
 def test_the_expected_ways_fire_on_the_prompts_they_were_tuned_on(report):
@@ -25,6 +27,18 @@ def test_the_expected_ways_fire_on_the_prompts_they_were_tuned_on(report):
 
 def test_prompts_about_nothing_stay_without_guidance(report):
     assert report.line(accuracy.TUNE).false_rate <= FALSE_RATE, accuracy.misses(report)
+
+
+def test_work_that_has_nothing_to_do_with_them_is_left_alone(report):
+    assert report.line(accuracy.QUIET).false_rate <= FALSE_RATE, accuracy.misses(report)
+
+
+def test_no_two_ways_are_hard_to_tell_apart(report):
+    assert report.near == ()
+
+
+def test_lint_has_nothing_against_the_shipped_ways(report):
+    assert [one for one in report.found if one.level != NOTE and one.rule != goldens.RULE] == []
 
 
 def test_the_held_out_prompts_do_not_get_worse(report):
@@ -52,3 +66,12 @@ def test_the_suites_are_large_and_mixed():
     assert sum("." in case.text[:-1] for case in prompts) >= len(prompts) // 3
     assert sum(not case.expect for case in commands) >= 100
     assert len({case.text for case in commands}) == len(commands)
+
+
+def test_the_quiet_set_is_large_mixed_and_its_own():
+    quiet = accuracy.read_quiet()
+    assert len(quiet) == len({case.text for case in quiet}) == 200
+    surfaces = [case.surface for case in quiet]
+    assert min(surfaces.count(surface) for surface in ("prompt", "command", "file")) >= 30
+    others = {case.text for case in (*accuracy.read_prompts(), *accuracy.read_commands())}
+    assert not others & {case.text for case in quiet}
