@@ -3,8 +3,8 @@
     python build/wine_freeze.py [--output DIR] [--version X] [--no-engine]
 
 PyInstaller runs on Windows' Python (`build/wine_python.py`); the engine is compiled with MinGW-w64 and left
-out where that is missing. The rest is what `build/freeze.py` does. A release is never made here: the release job
-builds on Windows. What was tried with it: docs/decisions/windows.md.
+out where that is missing. The rest is what `build/freeze.py` does. A release is never made here: the release
+job builds on Windows. What was tried with it: docs/decisions/windows.md.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def has_compiler() -> bool:
 def _run_pyinstaller(wine: WinePython, source: Path, work: Path) -> Path:
     """As freeze.run_pyinstaller, with Windows' Python."""
     command = ["wine", str(wine.executable), "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
-    command += ["--distpath", wine_python.shown(work / "dist"), "--workpath", wine_python.shown(work / "work")]
+    for option, folder in (("--distpath", "dist"), ("--workpath", "work")):
+        command += [option, wine_python.shown(work / folder)]
     command.append(wine_python.shown(freeze.SPEC))
     environment = wine.environment | {
         "WAYS_FREEZE_SOURCE": wine_python.shown(source),
