@@ -31,7 +31,8 @@ def command(form: str, domain: str, near: float) -> None:
     ways = [way for way in here.catalogue.ways if not domain or way.domain == domain]
     if domain and not ways:
         raise UserError(f"there is no domain {printable(domain)!r}", "ways author tree", USAGE)
-    found = cosines.above(here.roots.cache, [way.corpus_id for way in ways if way.embeddable], near)
+    ids = [way.corpus_id for way in ways if way.embeddable]
+    found = cosines.above(here.roots.cache, ids, near, cosines.products(here.roots))
     if found is None:
         click.echo("ways: there is no corpus, so only the tree is drawn  Next: ways corpus", err=True)
     made = graph.build(ways, found or {}, near, max(near, NEAR_COSINE))

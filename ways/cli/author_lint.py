@@ -125,7 +125,7 @@ def _knowledge(here: Place, catalogue: Catalogue, golden: bool) -> Knowledge:
     ids = [way.corpus_id for way in catalogue.ways if way.embeddable]
     return Knowledge(
         presets=tuple(here.settings.refire_presets),
-        cosines=cosines.above(here.roots.cache, ids, NEAR_COSINE),
+        cosines=cosines.above(here.roots.cache, ids, NEAR_COSINE, cosines.products(here.roots)),
         golden=golden,
         trial=_trial(here, catalogue) if golden else None,
     )

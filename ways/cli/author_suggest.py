@@ -83,8 +83,6 @@ def read_file(path: str) -> Way:
 
 def advise(here: Place, way: Way, engine: Engine) -> Advice:
     """The advice for one way. Raises UserError when it has nothing to embed or there is no corpus."""
-    import numpy as np
-
     from ways.catalogue.body import body
     from ways.embedding import neighbours
     from ways.embedding.rows import body_chunks
@@ -100,9 +98,8 @@ def advise(here: Place, way: Way, engine: Engine) -> Advice:
     (own,) = engine.embed([way.alias])
     if own is None:
         raise UserError(f"{way.path}: the engine has no vector for its description", "ways doctor", WRONG)
-    near = neighbours.nearest(np.asarray([own], dtype=np.float32), vectors)[:NEAR]
-    rows = [vectors[name] for name, _ in near]
-    around = np.concatenate(rows) if rows else np.zeros((0, engine.dimensions), dtype=np.float32)
+    near = neighbours.nearest([own], vectors)[:NEAR]
+    around = [row for name, _ in near for row in vectors[name]]
     spoken = way.vocabulary.split()
     add = {word: f"{way.alias} {word}" for word in neighbours.candidate_words(way.alias, text)}
     drop = {

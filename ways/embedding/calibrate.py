@@ -4,8 +4,6 @@ g(s) = 1/(1 + exp(-(a*s + b))), fitted by logistic regression on the committed p
 score of a probe being its highest cosine over the way's alias rows. Only ways of the core root
 take part: the probes name them, and a user's own ways must not move everyone's thresholds.
 Nothing that was recorded while the program ran ever comes in here.
-
-Off the hook's path: numpy may be used.
 """
 
 from __future__ import annotations
@@ -13,18 +11,15 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from itertools import groupby
+from math import exp, inf, isfinite, log1p, nan, sqrt
+from operator import itemgetter
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ways.core import files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
 
 PROBES_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "matching", "calibration_probes.jsonl")
 MIN_AUC = 0.70
@@ -96,101 +91,122 @@ def calibrate(scores: Sequence[float], relevant: Sequence[bool]) -> Calibration:
     The lane stays uncalibrated, with the reason, when a class has fewer than 10 samples, when the
     AUC is under 0.70, or when the fit has a <= 0 or is not finite.
     """
-    all_scores = np.asarray(scores, dtype=np.float64)
-    all_labels = np.asarray(relevant, dtype=bool)
-    if all_scores.shape != all_labels.shape or all_scores.ndim != 1:
+    if len(scores) != len(relevant):
         raise ValueError("one label a score")
-    usable = np.isfinite(all_scores)
-    s, y = all_scores[usable], all_labels[usable]
-    dropped = int(all_scores.size - s.size)
-    positives = int(y.sum())
-    if min(positives, s.size - positives) < MIN_PER_CLASS:
-        found = f"{positives} relevant and {s.size - positives} not"
+    usable = [(score, label) for score, label in zip(scores, relevant, strict=True) if isfinite(score)]
+    s, y = [score for score, _ in usable], [label for _, label in usable]
+    dropped = len(scores) - len(s)
+    positives = sum(y)
+    if min(positives, len(s) - positives) < MIN_PER_CLASS:
+        found = f"{positives} relevant and {len(s) - positives} not"
         reason = f"too few probes: {found}, {MIN_PER_CLASS} of each are needed"
-        return Calibration(None, None, int(s.size), dropped, reason)
+        return Calibration(None, None, len(s), dropped, reason)
     auc = area_under_curve(s, y)
     if auc < MIN_AUC:
         reason = f"AUC {auc:.3f} is under {MIN_AUC:.2f}"
-        return Calibration(None, auc, int(s.size), dropped, reason)
+        return Calibration(None, auc, len(s), dropped, reason)
     a, b = fit_logistic(s, y)
-    if not (np.isfinite(a) and np.isfinite(b)) or a <= 0:
-        return Calibration(None, auc, int(s.size), dropped, f"the fit is unusable (a={a:.4g}, b={b:.4g})")
-    return Calibration((a, b), auc, int(s.size), dropped)
+    if not (isfinite(a) and isfinite(b)) or a <= 0:
+        return Calibration(None, auc, len(s), dropped, f"the fit is unusable (a={a:.4g}, b={b:.4g})")
+    return Calibration((a, b), auc, len(s), dropped)
 
 
-def area_under_curve(scores: Floats, relevant: npt.NDArray[np.bool_]) -> float:
+def area_under_curve(scores: Sequence[float], relevant: Sequence[bool]) -> float:
     """The probability that a relevant sample scores above an irrelevant one, ties counting half.
 
     Both classes must be present.
     """
-    _, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks = (last - (counts - 1) / 2.0)[where]
-    positives = int(relevant.sum())
-    negatives = relevant.size - positives
-    above = ranks[relevant].sum() - positives * (positives + 1) / 2.0
-    return float(above / (positives * negatives))
+    above, below, positives = 0.0, 0, 0
+    for _, samples in groupby(sorted(zip(scores, relevant, strict=True)), key=itemgetter(0)):
+        labels = [label for _, label in samples]
+        hits = sum(labels)
+        above += hits * (below + (len(labels) - hits) / 2)
+        below += len(labels) - hits
+        positives += hits
+    return above / (positives * below)
 
 
-def fit_logistic(scores: Floats, relevant: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def fit_logistic(scores: Sequence[float], relevant: Sequence[bool]) -> tuple[float, float]:
     """(a, b) of the maximum-likelihood logistic curve.
 
     Where a threshold separates the classes the likelihood has no maximum; then Platt's smoothed
     targets (n+1)/(n+2) are used, which have one. Answers (nan, nan) when that fails too.
     """
-    hard = relevant.astype(np.float64)
     if not _separable(scores, relevant):
-        a, b = _newton(scores, hard)
-        if np.isfinite(a) and abs(a) < _MAX_SLOPE:
+        a, b = _newton(scores, [float(label) for label in relevant])
+        if isfinite(a) and abs(a) < _MAX_SLOPE:
             return a, b
-    positives = float(relevant.sum())
-    negatives = relevant.size - positives
-    smooth = np.where(relevant, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    return _newton(scores, smooth)
+    positives = sum(relevant)
+    wanted, unwanted = (positives + 1) / (positives + 2), 1 / (len(relevant) - positives + 2)
+    return _newton(scores, [wanted if label else unwanted for label in relevant])
 
 
-def _separable(scores: Floats, relevant: npt.NDArray[np.bool_]) -> bool:
-    above, below = scores[relevant], scores[~relevant]
-    return bool(above.min() >= below.max() or below.min() >= above.max())
+def _separable(scores: Sequence[float], relevant: Sequence[bool]) -> bool:
+    above = [score for score, label in zip(scores, relevant, strict=True) if label]
+    below = [score for score, label in zip(scores, relevant, strict=True) if not label]
+    return min(above) >= max(below) or min(below) >= max(above)
 
 
-def _newton(scores: Floats, targets: Floats) -> tuple[float, float]:
+def _newton(scores: Sequence[float], targets: Sequence[float]) -> tuple[float, float]:
     """Newton's method with step halving on standardised scores; (nan, nan) without convergence."""
-    centre, spread = float(scores.mean()), float(scores.std())
-    if not spread > 0:
-        return float("nan"), float("nan")
-    design = np.stack([(scores - centre) / spread, np.ones_like(scores)], axis=1)
-    weights = np.zeros(2)
-    loss = _loss(design, targets, weights)
+    centre = sum(scores) / len(scores)
+    spread = sqrt(sum((score - centre) * (score - centre) for score in scores) / len(scores))
+    if not 0 < spread < inf:
+        return nan, nan
+    points = [(score - centre) / spread for score in scores]
+    slope = shift = 0.0
+    loss = _loss(points, targets, slope, shift)
     for _ in range(_MAX_STEPS):
-        p = 1.0 / (1.0 + np.exp(-np.clip(design @ weights, -700, 700)))
-        gradient = design.T @ (p - targets)
-        hessian = (design * (p * (1 - p))[:, None]).T @ design
-        try:
-            step = np.linalg.solve(hessian, gradient)
-        except np.linalg.LinAlgError:
-            return float("nan"), float("nan")
-        scale, new_loss = 1.0, np.inf
+        steps = _steps(points, targets, slope, shift)
+        if steps is None:
+            return nan, nan
+        by_slope, by_shift = steps
+        scale, new_loss = 1.0, inf
         while scale > 1e-6:
-            new_loss = _loss(design, targets, weights - scale * step)
+            new_loss = _loss(points, targets, slope - scale * by_slope, shift - scale * by_shift)
             if new_loss <= loss:
                 break
             scale /= 2
         else:
-            return _unscaled(weights, centre, spread)
-        weights = weights - scale * step
-        if loss - new_loss <= _TOLERANCE * (1 + abs(loss)) and np.abs(scale * step).max() <= 1e-7:
-            return _unscaled(weights, centre, spread)
+            return _unscaled(slope, shift, centre, spread)
+        slope, shift = slope - scale * by_slope, shift - scale * by_shift
+        small = scale * max(abs(by_slope), abs(by_shift)) <= 1e-7
+        if small and loss - new_loss <= _TOLERANCE * (1 + abs(loss)):
+            return _unscaled(slope, shift, centre, spread)
         loss = new_loss
-    return float("nan"), float("nan")
+    return nan, nan
 
 
-def _loss(design: Floats, targets: Floats, weights: Floats) -> float:
+def _steps(
+    points: Sequence[float], targets: Sequence[float], slope: float, shift: float
+) -> tuple[float, float] | None:
+    """The inverse of the second derivatives times the first ones; None where there is no inverse."""
+    first_slope = first_shift = both_slope = mixed = both_shift = 0.0
+    for point, target in zip(points, targets, strict=True):
+        p = 1.0 / (1.0 + exp(-max(-700.0, min(700.0, slope * point + shift))))
+        rest, weight = p - target, p * (1.0 - p)
+        first_slope += rest * point
+        first_shift += rest
+        both_slope += weight * point * point
+        mixed += weight * point
+        both_shift += weight
+    determinant = both_slope * both_shift - mixed * mixed
+    if not determinant > 0:
+        return None
+    return (
+        (both_shift * first_slope - mixed * first_shift) / determinant,
+        (both_slope * first_shift - mixed * first_slope) / determinant,
+    )
+
+
+def _loss(points: Sequence[float], targets: Sequence[float], slope: float, shift: float) -> float:
     """The negative log likelihood."""
-    z = design @ weights
-    return float((np.logaddexp(0.0, z) - targets * z).sum())
+    total = 0.0
+    for point, target in zip(points, targets, strict=True):
+        z = slope * point + shift
+        total += max(z, 0.0) + log1p(exp(-abs(z))) - target * z
+    return total
 
 
-def _unscaled(weights: Floats, centre: float, spread: float) -> tuple[float, float]:
-    slope = float(weights[0]) / spread
-    return slope, float(weights[1]) - slope * centre
+def _unscaled(slope: float, shift: float, centre: float, spread: float) -> tuple[float, float]:
+    return slope / spread, shift - slope / spread * centre

@@ -8,7 +8,7 @@ Files in the cache root, per lane (`en`, in localized mode also `multi`):
     embed-manifest.json        written last; what is not vouched for there is built again
 
 One builder at a time, under `corpus.lock`. Each file is replaced whole, so a build that is killed
-leaves the old corpus in place. Off the hook's path: numpy may be used.
+leaves the old corpus in place.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import os
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ways.catalogue.rootkey import corpus_id
 from ways.catalogue.way import CORE
@@ -269,7 +267,7 @@ def _calibration(plan: _Plan, pool: Vectors, probe_pool: Vectors) -> calibrate.C
     for probe in plan.probes:
         own = aliases.get(corpus_id(CORE, probe.way), [])
         vector = probe_pool.get(sidecar.text_hash(probe.text))
-        cosines = [] if vector is None else [float(np.dot(pool[key], vector)) for key in own]
+        cosines = [] if vector is None else [vectors.dot(pool[key], vector) for key in own]
         scores.append(max(cosines, default=float("nan")))
     return calibrate.calibrate(scores, [probe.relevant for probe in plan.probes])
 
@@ -282,12 +280,12 @@ def _dimensions(pool: Vectors) -> int:
 def _write(plan: _Plan, rows: list[Row], pool: Vectors, fit: tuple[float, float] | None) -> int:
     """Replace the exchange file, then the sidecar. Answers the length of the exchange file."""
     dimensions = _dimensions(pool)
-    matrix = vectors.stack([row.hash for row in rows], pool, dimensions)
-    lines = exchange.encode(rows, matrix)
+    stacked = vectors.stack([row.hash for row in rows], pool)
+    lines = exchange.encode(rows, stacked, dimensions)
     entries = [sidecar.Entry(row.corpus_id, row.kind == BODY, row.hash) for row in rows]
     binary = sidecar.encode(
         entries,
-        matrix.tobytes(),
+        stacked.tobytes(),
         dimensions,
         model_hash=plan.model_hash,
         corpus_hash=plan.corpus_hash,
@@ -301,10 +299,9 @@ def _write(plan: _Plan, rows: list[Row], pool: Vectors, fit: tuple[float, float]
 def _write_probes(path: str, plan: _Plan, keys: list[bytes], pool: Vectors) -> None:
     """Keep the vectors of the probes, in the form of a sidecar with a single id."""
     dimensions = _dimensions(pool)
-    matrix = vectors.stack(keys, pool, dimensions)
     binary = sidecar.encode(
         [sidecar.Entry("probes", False, key) for key in keys],
-        matrix.tobytes(),
+        vectors.stack(keys, pool).tobytes(),
         dimensions,
         model_hash=plan.model_hash,
         corpus_hash=plan.probes_hash,

@@ -11,10 +11,8 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
-
-    import numpy as np
-    import numpy.typing as npt
 
     from ways.embedding.rows import Row
 
@@ -24,12 +22,13 @@ def path_in(cache: str, lane: str) -> str:
     return os.path.join(cache, f"ways-corpus-{lane}.jsonl")
 
 
-def encode(rows: Sequence[Row], matrix: npt.NDArray[np.float32]) -> bytes:
-    """The lines of rows and their vectors, in the same order."""
+def encode(rows: Sequence[Row], vectors: array[float], dimensions: int) -> bytes:
+    """The lines of rows and their vectors (float32, one after another), in the same order."""
     # Nine significant digits name every float32; one format call a row is much faster than a dump.
-    numbers = ",".join(["%.9g"] * matrix.shape[1])
+    numbers = ",".join(["%.9g"] * dimensions)
     lines = []
-    for row, vector in zip(rows, matrix.tolist(), strict=True):
+    for at, row in enumerate(rows):
+        vector = vectors[at * dimensions : (at + 1) * dimensions]
         fields = {
             "corpus_id": row.corpus_id,
             "kind": row.kind,

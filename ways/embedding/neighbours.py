@@ -1,26 +1,19 @@
-"""How near ways are to each other, and which words would tell them apart.
-
-For authors, off the hook's path: numpy may be used.
-"""
+"""How near ways are to each other, and which words would tell them apart. For authors."""
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from ways.embedding.vectors import dot
 from ways.matching.reduce import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
-
     from ways.embedding.sidecar import Sidecar
-    from ways.embedding.vectors import Engine
-
-    Matrix = npt.NDArray[np.float32]
+    from ways.embedding.vectors import Engine, Vector
 
 MAX_CANDIDATES = 40
 MIN_GAIN = 0.002
@@ -38,20 +31,20 @@ class Suggestion:
     others: float
 
 
-def alias_vectors(corpus: Sidecar, corpus_ids: Sequence[str]) -> dict[str, Matrix]:
-    """The alias rows, one matrix per corpus id that has any."""
-    matrix = np.asarray(corpus.rows, dtype=np.float32).reshape(corpus.row_count, corpus.dimensions)
+def alias_vectors(corpus: Sidecar, corpus_ids: Sequence[str]) -> dict[str, list[Vector]]:
+    """The alias rows of every corpus id that has any."""
     found = {}
     for corpus_id in corpus_ids:
         position = corpus.index.get(corpus_id)
         if position is not None and (span := corpus.span(position)).aliases:
-            found[corpus_id] = matrix[span.alias : span.alias + span.aliases]
+            rows = range(span.alias, span.alias + span.aliases)
+            found[corpus_id] = [array("f", corpus.row(row)) for row in rows]
     return found
 
 
-def nearest(own: Matrix, others: Mapping[str, Matrix]) -> list[tuple[str, float]]:
+def nearest(own: Sequence[Vector], others: Mapping[str, Sequence[Vector]]) -> list[tuple[str, float]]:
     """(corpus id, highest cosine between its rows and ours), nearest first."""
-    scored = [(name, float((own @ rows.T).max())) for name, rows in others.items()]
+    scored = [(name, max(dot(one, other) for one in own for other in rows)) for name, rows in others.items()]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 
 
@@ -66,7 +59,11 @@ def candidate_words(alias: str, body: str) -> list[str]:
 
 
 def suggest(
-    engine: Engine, alias: str, variants: Mapping[str, str], chunks: Sequence[str], others: Matrix
+    engine: Engine,
+    alias: str,
+    variants: Mapping[str, str],
+    chunks: Sequence[str],
+    others: Sequence[Vector],
 ) -> list[Suggestion]:
     """What each variant of the alias (word to text) does to separation, the best first.
 
@@ -74,7 +71,7 @@ def suggest(
     """
     body = _embedded(engine, list(chunks))
     before, *after = _embedded(engine, [alias, *variants.values()])
-    if not len(body):
+    if not body:
         return []
     own_before, others_before = _pulls(before, body, others)
     found = []
@@ -88,17 +85,13 @@ def suggest(
     return sorted(found, key=lambda each: (-each.gain, each.word))
 
 
-def _pulls(vector: Matrix, body: Matrix, others: Matrix) -> tuple[float, float]:
+def _pulls(vector: Vector, body: Sequence[Vector], others: Sequence[Vector]) -> tuple[float, float]:
     """Mean cosine to the body's chunks, highest cosine to another way."""
-    return float((body @ vector).mean()), float((others @ vector).max()) if len(others) else 0.0
+    own = sum(dot(chunk, vector) for chunk in body) / len(body)
+    return own, max((dot(other, vector) for other in others), default=0.0)
 
 
-def _embedded(engine: Engine, texts: list[str]) -> Matrix:
-    """One row a text; zeros for a text without direction."""
-    rows = [
-        np.zeros(engine.dimensions, dtype=np.float32)
-        if vector is None
-        else np.asarray(vector, dtype=np.float32)
-        for vector in engine.embed(texts)
-    ]
-    return np.stack(rows) if rows else np.zeros((0, engine.dimensions), dtype=np.float32)
+def _embedded(engine: Engine, texts: list[str]) -> list[Vector]:
+    """One vector a text; zeros for a text without direction."""
+    none = array("f", bytes(4 * engine.dimensions))
+    return [none if vector is None else vector for vector in engine.embed(texts)]

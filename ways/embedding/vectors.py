@@ -1,24 +1,20 @@
-"""Vectors by the hash of their text: taken over from the last build, or embedded now.
-
-Off the hook's path: numpy may be used.
-"""
+"""Vectors by the hash of their text: taken over from the last build, or embedded now."""
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from math import isfinite, sqrt
+from operator import mul
 from typing import TYPE_CHECKING, Protocol
-
-import numpy as np
 
 from ways.embedding import sidecar
 
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Vectors = dict[bytes, npt.NDArray[np.float32]]
+    Vector = array[float]  # of float32
+    Vectors = dict[bytes, Vector]
 
 BATCH = 16
 
@@ -51,8 +47,7 @@ def reusable(path: str, model_hash: str) -> Vectors:
     opened = sidecar.load(path, mapped=False)
     if isinstance(opened, sidecar.Problem) or opened.model_hash != model_hash:
         return {}
-    matrix = np.asarray(opened.rows, dtype=np.float32).reshape(opened.row_count, opened.dimensions)
-    return {opened.text_hash(row): matrix[row] for row in range(opened.row_count)}
+    return {opened.text_hash(row): array("f", opened.row(row)) for row in range(opened.row_count)}
 
 
 def embed(engine: Engine, texts: Mapping[bytes, str], done: Callable[[int], None]) -> Vectors:
@@ -68,22 +63,29 @@ def embed(engine: Engine, texts: Mapping[bytes, str], done: Callable[[int], None
         batch = ordered[start : start + BATCH]
         answers = engine.embed([words for _, words in batch])
         for (key, _), answer in zip(batch, answers, strict=True):
-            vector = None if answer is None else _unit(np.asarray(answer, dtype=np.float64))
+            vector = None if answer is None else _unit(answer)
             if vector is not None:
                 found[key] = vector
         done(len(batch))
     return found
 
 
-def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float32] | None:
-    length = float(np.sqrt((vector * vector).sum()))
-    if not np.isfinite(length) or length < 1e-12:
+def _unit(vector: Sequence[float]) -> Vector | None:
+    length = sqrt(dot(vector, vector))
+    if not isfinite(length) or length < 1e-12:
         return None
-    return (vector / length).astype(np.float32)
+    return array("f", [value / length for value in vector])
 
 
-def stack(keys: Sequence[bytes], vectors: Vectors, dimensions: int) -> npt.NDArray[np.float32]:
-    """The vectors of `keys` as the rows of one matrix."""
-    if not keys:
-        return np.zeros((0, dimensions), dtype=np.float32)
-    return np.stack([vectors[key] for key in keys]).astype("<f4")
+def dot(one: Iterable[float], other: Iterable[float]) -> float:
+    """The dot product of two vectors, added up in double precision."""
+    total: float = sum(map(mul, one, other))
+    return total
+
+
+def stack(keys: Sequence[bytes], vectors: Vectors) -> Vector:
+    """The vectors of `keys` one after another."""
+    rows = array("f")
+    for key in keys:
+        rows += vectors[key]
+    return rows
