@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,57 +13,9 @@ from typing import Any
 import pytest
 
 from tests.unit.payload import shipped
+from tests.unit.payload.runs import bash, git, needs_git, postcheck, run_macro
 
 WAY_MACROS = [path for path in shipped.scripts("macro.py") if path.parent != shipped.WAYS]
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-def run_macro(path: Path, project: Path, home: Path, **environment: str) -> str:
-    """What a macro prints for a project. It must succeed and say nothing on stderr."""
-    variables = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
-    done = subprocess.run(
-        [*shipped.python(), str(path)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=5,
-        check=False,
-        cwd=home,
-        env={
-            **variables,
-            "HOME": str(home),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "WAYS_WAY_DIR": str(path.parent),
-            "WAYS_PROJECT_DIR": str(project),
-            **environment,
-        },
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout.decode("utf-8")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-C", str(folder), *arguments],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull},
-    )
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "pro ject \u00e9"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def repository(project: Path) -> Path:
-    git(project, "init", "-q", "-b", "main")
-    (project / "a.txt").write_text("one\n")
-    git(project, "add", "a.txt")
-    git(project, "commit", "-q", "-m", "First: a file")
-    return project
 
 
 @pytest.mark.parametrize("path", shipped.scripts("macro.py") + shipped.scripts("postcheck.py"), ids=str)
@@ -221,7 +172,7 @@ def test_the_table_joins_the_three_roots(project: Path, tmp_path: Path) -> None:
     text = table(project, tmp_path, WAYS_CONFIG_ROOT=str(tmp_path / "config"))
     assert "| mine | habits |" in text
     assert "| shop | checkout |" in text
-    assert "| ea | calendar, email, " in text
+    assert re.search(r"^\| ea \| .*\bcalendar, email, ", text, re.MULTILINE)
     assert "unseen" not in text
 
 
@@ -250,26 +201,6 @@ def test_the_table_stays_short(project: Path, tmp_path: Path) -> None:
     for domain in range(200):
         make_way(project / ".claude/ways", f"another-rather-long-domain-name-{domain:03}/one")
     assert len(table(project, tmp_path)) <= 4_000
-
-
-def postcheck(way: str, payload: object) -> int:
-    path = shipped.WAYS / way / "postcheck.py"
-    data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    done = subprocess.run(
-        [*shipped.python(), str(path)], input=data, capture_output=True, timeout=5, check=False
-    )
-    assert (done.stdout, done.stderr) == (b"", b"")
-    return done.returncode
-
-
-def bash(command: str, stdout: str = "", **extra: Any) -> dict[str, Any]:
-    return {
-        "hook_event_name": "PostToolUse",
-        "tool_name": "Bash",
-        "tool_input": {"command": command},
-        "tool_response": {"stdout": stdout, "stderr": "", "interrupted": False},
-        **extra,
-    }
 
 
 FAILING, BRANCHES = "softwaredev/code/testing/failing", "softwaredev/delivery/branches"

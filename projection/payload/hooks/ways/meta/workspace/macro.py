@@ -9,10 +9,11 @@ MOST = 12
 
 def git(*arguments: str) -> str:
     """What a read-only git command prints; empty when it fails or there is no git."""
-    environment = dict(os.environ, GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
+    environment = dict(os.environ, GIT_OPTIONAL_LOCKS="0", GIT_NO_LAZY_FETCH="1", LC_ALL="C")
+    project = os.environ.get("WAYS_PROJECT_DIR") or "."
     try:
         done = subprocess.run(
-            ["git", "-C", os.environ.get("WAYS_PROJECT_DIR") or ".", "-c", "core.quotePath=false", *arguments],
+            ["git", "-C", project, "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

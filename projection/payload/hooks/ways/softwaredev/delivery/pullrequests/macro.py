@@ -9,10 +9,10 @@ LARGE = 400
 
 def git(*arguments: str) -> str:
     """What a read-only git command prints; empty when it fails or there is no git."""
-    environment = dict(os.environ, GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
+    environment = dict(os.environ, GIT_OPTIONAL_LOCKS="0", GIT_NO_LAZY_FETCH="1", LC_ALL="C")
     try:
         done = subprocess.run(
-            ["git", "-C", os.environ.get("WAYS_PROJECT_DIR") or ".", *arguments],
+            ["git", "-C", os.environ.get("WAYS_PROJECT_DIR") or ".", "-c", "core.fsmonitor=false", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
