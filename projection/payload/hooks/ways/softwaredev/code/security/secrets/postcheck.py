@@ -19,7 +19,7 @@ PRIVATE = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 # A name that is one for a secret, with a value that is neither empty nor a reference nor a word in brackets.
 VALUE = re.compile(
     rb"^(?:export[ \t]+)?\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*[ \t]*=[ \t]*"
-    rb"[\"']?(?![\"'\s$<{]|your|change|xxx)\S{6,}",
+    rb"[\"']?(?![\"'\s$<{]|your|change|x{3})\S{6,}",
     re.IGNORECASE | re.MULTILINE,
 )
 
