@@ -219,9 +219,9 @@ def what_next(system: System, roots: Roots, environ: Mapping[str, str]) -> list[
     present = [candidate for candidate in found if candidate.exists] or found[:1]
     commands = [f"  {program} init --yes --target {_quoted(candidate.path)}" for candidate in present]
     if len(commands) == 1:
-        return ["Nothing of yours was changed. To put hooks into Claude Code's config directory:", *commands]
+        return ["No hooks are in place yet. To put them into Claude Code's config directory:", *commands]
     return [
-        "Nothing of yours was changed. There are several Claude Code config directories; choose:",
+        "No hooks are in place yet. There are several Claude Code config directories; choose:",
         *commands,
         f"or answer questions: {program} init",
     ]

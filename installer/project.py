@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 
+from installer.project_files import ProjectFile
 from ways.core import files
 from ways.core.roots import Roots
 
@@ -66,11 +68,11 @@ def _inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def write_missing(wanted: list[tuple[str, bytes]]) -> list[str]:
-    """Write the files, never over one that appeared meanwhile. Returns the paths written. Raises OSError."""
+def write_missing(wanted: list[tuple[str, bytes]]) -> list[ProjectFile]:
+    """Write the files, never over one that appeared meanwhile. Returns what was written. Raises OSError."""
     written = []
     for path, data in wanted:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        made = _make_folders(os.path.dirname(path))
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o644)
@@ -80,5 +82,16 @@ def write_missing(wanted: list[tuple[str, bytes]]) -> list[str]:
             files.write_all(descriptor, data)
         finally:
             os.close(descriptor)
-        written.append(path)
+        written.append(ProjectFile(path, hashlib.sha256(data).hexdigest(), tuple(made)))
     return written
+
+
+def _make_folders(folder: str) -> list[str]:
+    """The folders that had to be made, outermost first."""
+    missing: list[str] = []
+    above = folder
+    while not os.path.isdir(above):
+        missing.insert(0, above)
+        above = os.path.dirname(above)
+    os.makedirs(folder, exist_ok=True)
+    return missing

@@ -7,6 +7,7 @@ is not the home and does not hold it; it is not a target or a kept root, holds n
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 
 from projection.system import System
@@ -15,6 +16,11 @@ from ways.core.roots import Roots
 NAMES = frozenset({"agent-ways", "claude-ways"})
 # Windows puts every root below one folder of that name; the cache root has a part of its own in it.
 _BELOW = frozenset({"app", "config", "state", "user", "sessions"})
+# The sessions root on POSIX, and sockets with their folders under /tmp (roots.py, gate and embedding paths).
+_SOCKET = re.compile(r"agent-ways\.sock(\.lock)?")
+_RUNTIME = re.compile(
+    rf"claude-sessions|\.claude-sessions-\d+|\.agent-ways(-embed)?-\d+(-[0-9a-f]+)?|{_SOCKET.pattern}"
+)
 
 
 def fault(system: System, roots: Roots, path: str, kept: Iterable[str]) -> str:
@@ -35,6 +41,26 @@ def fault(system: System, roots: Roots, path: str, kept: Iterable[str]) -> str:
         there = system.real_path(other)
         if is_same_or_below(real, there) or is_same_or_below(there, real):
             return f"{path} and {other}, which stays, are one or lie in one another"
+    return ""
+
+
+def runtime_fault(system: System, roots: Roots, path: str, kept: Iterable[str]) -> str:
+    """Why something of running sessions must stay: the sessions root, a socket, the folder of one. "" when it
+    may go. Those have names of their own, and some lie in folders that everybody may write to."""
+    name = os.path.basename(path)
+    found = system.info(path)
+    if found is None:
+        return ""
+    if not os.path.isabs(path) or not (_RUNTIME.fullmatch(name) or is_named(path)):
+        return f"{path} has another name than ways gives it"
+    if found.kind not in ({"other", "file"} if _SOCKET.fullmatch(name) else {"folder"}):
+        return f"{path} is a {found.kind}"
+    if os.name != "nt" and found.uid != os.getuid():
+        return f"{path} belongs to another user"
+    real = system.real_path(path)
+    for other in (roots.home, *kept):
+        if is_same_or_below(system.real_path(other), real):
+            return f"{path} holds {other}, which stays"
     return ""
 
 

@@ -55,8 +55,12 @@ def trusted_root(roots: Roots) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        what = f"this build carries no release keys ({path}), so no release can be verified"
-        raise UserError(what, "install a release with the ways installer", UNVERIFIED) from error
+        what = (
+            "this build carries no release keys, so ways update can verify nothing that it fetches. A newer "
+            "version goes over this one with the install script from where this one came; settings and hooks "
+            "stay"
+        )
+        raise UserError(what, "sh install.sh --base URL, or --archive FILE", UNVERIFIED) from error
 
 
 def releases(roots: Roots, base: str, root: bytes, *, keep: bool = True) -> list[Release]:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from installer import journal, path_edit, receipt, removal, safety_net, update, versions
+from installer import journal, path_edit, project_files, receipt, removal, safety_net, update, versions
 from installer.stage import CURRENT, PREVIOUS, STABLE_NAMES, VERSIONS
 from installer.update_lock import record_path
 from projection import payload_manifest
@@ -39,7 +39,8 @@ class Deletion:
 @dataclass(frozen=True)
 class UninstallPlan:
     """Everything that would go, and what stays. `refusals` are sentences; with any, nothing is done.
-    `owner` is the package manager that the program belongs to."""
+    `owner` is the package manager that the program belongs to. `project_files` were put into projects;
+    `runtime` is what running sessions use: the sessions root, sockets."""
 
     targets: tuple[TargetPlan, ...]
     edits: tuple[receipt.Edit, ...]
@@ -48,16 +49,24 @@ class UninstallPlan:
     purge: bool
     refusals: tuple[str, ...]
     owner: update.Manager | None = None
+    project_files: tuple[str, ...] = ()
+    runtime: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
         """True when there is anything to do."""
-        return any(plan.changes for plan in self.targets) or bool(self.edits or self.deletions)
+        return any(plan.changes for plan in self.targets) or bool(
+            self.edits or self.deletions or self.project_files
+        )
 
     def lines(self) -> list[str]:
         """What happens besides the targets, for people."""
-        found = [f"Take back {edit.path}" for edit in self.edits]
+        found = [f"Take back {path}" for path in self.project_files]
+        found += [f"Take back {edit.path}" for edit in self.edits if edit.kind != receipt.FOLDER]
         found += [f"Delete {one.path} ({one.what})" for one in self.deletions]
+        found += [f"Delete {path} (what running sessions use)" for path in self.runtime]
+        folders = [edit.path for edit in self.edits if edit.kind == receipt.FOLDER]
+        found += [f"Remove {path} when it is empty" for path in reversed(folders)]
         found += [f"Keep {path}" for path in self.kept]
         if self.owner is not None:
             found.append(
@@ -75,8 +84,11 @@ class Removed:
     exit_code: int = DONE
 
 
-def plan(system: System, roots: Roots, options: Options, purge: bool = False) -> UninstallPlan:
-    """What a removal would do. `system` is a dry one: nothing is changed. Raises UserError."""
+def plan(
+    system: System, roots: Roots, options: Options, purge: bool = False, sockets: Iterable[str] = ()
+) -> UninstallPlan:
+    """What a removal would do. `system` is a dry one: nothing is changed. `sockets` are the sockets of our
+    background processes, their locks and their own folders. Raises UserError."""
     targets = tuple(
         outcome.plan for outcome in withdraw_all(system, roots, app_or_empty(system, roots), options)
     )
@@ -95,8 +107,14 @@ def plan(system: System, roots: Roots, options: Options, purge: bool = False) ->
     for target in targets:
         refusals += [*target.refusals, *([target.error] if target.error else [])]
     edits = receipt.load(system, roots).edits
+    runtime = tuple(
+        path
+        for path in (*sockets, roots.sessions)
+        if system.kind(path) is not None and not removal.runtime_fault(system, roots, path, stays)
+    )
+    in_projects = tuple(one.path for one in project_files.ours(system, roots))
     left = tuple(path for path in kept if system.kind(path) is not None)
-    return UninstallPlan(targets, edits, there, left, purge, tuple(refusals), owner)
+    return UninstallPlan(targets, edits, there, left, purge, tuple(refusals), owner, in_projects, runtime)
 
 
 def refuse(what: UninstallPlan) -> None:
@@ -140,8 +158,11 @@ def apply(
         for edit in what.edits:
             if edit.kind == receipt.LINES:
                 _sweep_beside(system, edit.path)
+        notes += project_files.take_back(system, roots)
         notes += path_edit.withdraw(system, [edit for edit in what.edits if edit.kind != receipt.FOLDER])
         entry = journal.write(system, roots, entry, "cache")
+        for path in what.runtime:
+            _remove_runtime(system, path)
         for one in what.deletions:
             if one.path not in {roots.app, roots.state}:
                 remove_root(system, one.path)
@@ -158,6 +179,24 @@ def apply(
         next_command = "ways uninstall --yes, once that is mended"
         raise UserError(f"{where}{error.strerror or error}", next_command, WRITE_FAILED) from error
     return Removed(outcomes, tuple(notes))
+
+
+def _remove_runtime(system: System, path: str) -> None:
+    """Delete the sessions root or a socket; a hook of an open session may be at work in it just now."""
+    for _ in range(3):
+        try:
+            _remove(system, path)
+            break
+        except OSError:
+            if system.kind(path) is None:
+                break
+    above = os.path.dirname(path)
+    if (
+        os.path.basename(above) in removal.NAMES
+        and system.kind(above) == "folder"
+        and not system.names(above)
+    ):
+        system.rmdir(above)
 
 
 def _sweep_beside(system: System, path: str) -> None:

@@ -26,6 +26,10 @@ WAIT_SECONDS = 2.0
 _EMPTY = ""
 
 
+class Busy(UserError):
+    """Another process of ours is changing the installation just now."""
+
+
 @dataclass(frozen=True)
 class Holder:
     """Who holds the lock. `start` identifies the process beyond its number ("" when the system does not
@@ -97,11 +101,11 @@ def read(roots: Roots) -> Holder | None:
         return None
 
 
-def _busy(holder: Holder | None) -> UserError:
+def _busy(holder: Holder | None) -> Busy:
     if holder is None:
-        return UserError("another ways process is changing the installation", "try again", WRITE_FAILED)
+        return Busy("another ways process is changing the installation", "try again", WRITE_FAILED)
     what = f"{holder.command} is running (process {holder.pid} on {holder.host}, since {holder.since})"
-    return UserError(what, "try again when it has finished", WRITE_FAILED)
+    return Busy(what, "try again when it has finished", WRITE_FAILED)
 
 
 def is_alive(holder: Holder) -> bool:

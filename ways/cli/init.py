@@ -66,7 +66,7 @@ def command(
 
 def _project(roots: Roots, quiet: bool) -> int:
     """Write the project's missing files. A folder that is no project is no fault."""
-    from installer import project
+    from installer import project, project_files
     from projection.system import RealSystem
     from projection.target_store import load_targets
 
@@ -81,13 +81,14 @@ def _project(roots: Roots, quiet: bool) -> int:
         known = []
     try:
         written = project.write_missing(project.missing_files(folder, roots, known))
+        project_files.note(roots, written)
     except OSError as error:
         if quiet:
             return DONE
         raise UserError(f"{error.filename}: {error.strerror}", "", WRITE_FAILED) from error
     if not quiet:
-        for path in written:
-            click.echo(f"Wrote {printable(path)}")
+        for one in written:
+            click.echo(f"Wrote {printable(one.path)}")
         if not written:
             click.echo("Nothing to do here.")
     return DONE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,7 +32,7 @@ def command(yes: bool, purge: bool, as_json: bool) -> int:
     """
     roots = core_roots.resolve()
     options = preferences.options(roots)
-    plan = uninstall.plan(DryRunSystem(), roots, options, purge)
+    plan = uninstall.plan(DryRunSystem(), roots, options, purge, _sockets(roots))
     if not yes:
         return _show(plan, as_json)
     uninstall.refuse(plan)
@@ -43,6 +44,16 @@ def command(yes: bool, purge: bool, as_json: bool) -> int:
     if done.exit_code == DONE:
         uninstall.finish(system, roots, plan)
     return _tell(roots, plan, done, as_json)
+
+
+def _sockets(roots: Roots) -> list[str]:
+    """Where processes of ours are met: socket, lock, and the folder where it is theirs alone."""
+    from ways.embedding import paths as embedding
+    from ways.gate import paths as gate
+
+    socket = gate.socket_path(roots)
+    folders = (os.path.dirname(socket), embedding.resident_folder(roots))
+    return [socket, gate.serve_lock(socket), *(path for path in folders if os.path.dirname(path) == "/tmp")]
 
 
 def _agents(roots: Roots) -> Iterator[tuple[str, Any]]:
@@ -68,8 +79,8 @@ def _show(plan: UninstallPlan, as_json: bool) -> int:
     if as_json:
         document = {
             "targets": [report.plan_json(target) for target in plan.targets],
-            "take_back": [edit.path for edit in plan.edits],
-            "delete": [one.path for one in plan.deletions],
+            "take_back": [*plan.project_files, *(edit.path for edit in plan.edits)],
+            "delete": [*(one.path for one in plan.deletions), *plan.runtime],
             "keep": list(plan.kept),
             "refusals": list(plan.refusals),
         }

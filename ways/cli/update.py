@@ -15,7 +15,7 @@ from installer import update as updating
 from installer.download import Progress
 from installer.switching import Finished
 from installer.update import UpdatePlan, Wish
-from installer.update_lock import update_lock
+from installer.update_lock import Busy, update_lock
 from projection.system import DryRunSystem, RealSystem
 from ways.core import debuglog
 from ways.core import roots as core_roots
@@ -130,6 +130,8 @@ def finish_interrupted(roots: Roots) -> None:
     try:
         with update_lock(roots, "ways (after an interrupted update)", wait=0):
             told = recovery.recover(RealSystem(), roots, os.environ)
+    except Busy:
+        return  # under way, not interrupted: this may be the new program, called by it
     except (UserError, OSError) as error:
         debuglog.note(roots.state, "update", f"an interrupted update could not be mended: {error}")
         return

@@ -17,7 +17,9 @@ def where(tmp_path: Path) -> roots.Roots:
 
 
 def run(folder: Path, where: roots.Roots, targets: list[str] | None = None) -> list[str]:
-    return project.write_missing(project.missing_files(str(folder), where, targets or []))
+    return [
+        one.path for one in project.write_missing(project.missing_files(str(folder), where, targets or []))
+    ]
 
 
 def tree(folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from installer import receipt, removal, safety_net, uninstall
+from installer import project, project_files, receipt, removal, safety_net, uninstall
 from installer.receipt import FOLDER, LINES, LINK, Edit, Receipt
 from installer.stage import CURRENT
 from installer.update_lock import update_lock
@@ -47,6 +47,7 @@ class Served(World):
         self.write(".claude/settings.json", ORIGINAL)
         self.write(".claude/CLAUDE.md", "mine")
         self.write(".bashrc", "alias ll='ls -l'\n")
+        (self.home / "work/p/.claude").mkdir(parents=True)
         self.before = tree(self.home, r"\.local|\.cache|\.config")
         self.reconcile(RealSystem())
         for root in (self.roots.cache, self.roots.config, self.roots.state):
@@ -54,6 +55,16 @@ class Served(World):
         self.write(".config/agent-ways/ways/mine/mine.md", "my way")
         self.write(".cache/agent-ways/user/corpus", "x")
         self.write(".local/state/agent-ways/events.jsonl", "{}\n")
+        project_files.note(
+            self.roots,
+            project.write_missing(project.missing_files(str(self.home / "work/p"), self.roots, [])),
+        )
+        self.session = Path(self.roots.sessions, "s1", "epoch")
+        shutil.rmtree(self.roots.sessions, ignore_errors=True)
+        self.session.parent.mkdir(mode=0o700, parents=True)
+        self.session.write_text("1")
+        self.socket = Path(self.environ["XDG_RUNTIME_DIR"], "agent-ways.sock")
+        self.socket.write_text("")
         link = self.home / ".local/bin/ways"
         link.parent.mkdir()
         link.symlink_to(self.app / "bin/ways")
@@ -83,7 +94,7 @@ class Served(World):
         reconcile(system, self.roots, self.app_now, Options())
 
     def uninstall(self, system: System | None = None, purge: bool = False, stop: Any = list) -> Any:
-        plan = uninstall.plan(DryRunSystem(), self.roots, Options(), purge)
+        plan = uninstall.plan(DryRunSystem(), self.roots, Options(), purge, [str(self.socket)])
         uninstall.refuse(plan)
         using = system or RealSystem()
         with update_lock(self.roots, "ways uninstall"):
@@ -109,6 +120,8 @@ def test_the_plan_says_everything_and_changes_nothing(served: Served) -> None:
     assert f"Delete {served.roots.cache}" in text
     assert f"Keep {served.roots.config}" in text and f"Keep {served.roots.state}" in text
     assert f"Take back {served.home}/.local/bin/ways" in text
+    assert f"Take back {served.home}/work/p/.claude/.gitignore" in text
+    assert f"Remove {served.home}/.local/bin when it is empty" in text
     purge = "\n".join(uninstall.plan(DryRunSystem(), served.roots, Options(), True).lines())
     assert f"Delete {served.roots.config} (your settings, keys and your own ways)" in purge
     assert "Keep" not in purge
@@ -121,6 +134,7 @@ def test_case_s15_everything_of_ours_goes_and_the_rest_is_byte_for_byte(served: 
     assert not served.app.exists()
     assert not os.path.exists(served.roots.cache)
     assert not os.path.lexists(served.home / ".local/bin")
+    assert not os.path.lexists(served.roots.sessions) and not served.socket.exists()
     assert Path(served.roots.config, "ways/mine/mine.md").read_text() == "my way"
     assert Path(served.roots.state, "events.jsonl").exists()
     assert not Path(served.roots.state, "receipt.json").exists()
@@ -238,6 +252,29 @@ def test_what_may_be_deleted(world: World) -> None:
         assert removal.fault(RealSystem(), world.roots, path, []) == ""
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the owner of a folder is a POSIX notion here")
+def test_what_is_not_a_sessions_root_or_socket_of_ours_stays(served: Served) -> None:
+    other = served.base / "elsewhere"
+    (other / "claude-sessions").mkdir(parents=True)
+    (served.base / "linked").mkdir()
+    (served.base / "linked/claude-sessions").symlink_to(other / "claude-sessions")
+    holding = served.base / ".claude-sessions-0"
+    (holding / "me").mkdir(parents=True)
+    for path, why in (
+        (other, "another name"),
+        (served.base / "linked/claude-sessions", "is a link"),
+        (served.roots.app, ""),
+        (other / "claude-sessions", ""),
+    ):
+        assert why in removal.runtime_fault(RealSystem(), served.roots, str(path), [])
+        assert bool(why) == bool(removal.runtime_fault(RealSystem(), served.roots, str(path), []))
+    inside = roots_with(served, home=str(holding / "me"))
+    assert "which stays" in removal.runtime_fault(RealSystem(), inside, str(holding), [])
+    if os.geteuid() == 0:
+        os.chown(holding, 12345, -1)
+        assert "another user" in removal.runtime_fault(RealSystem(), served.roots, str(holding), [])
+
+
 @pytest.mark.parametrize("name", ["config", "state", "cache"])
 def test_roots_that_coincide_are_refused(served: Served, name: str) -> None:
     served.roots = roots_with(served, **{name: served.roots.app})
@@ -301,6 +338,7 @@ def test_case_u02_killed_at_every_step(
         if program.exists():
             assert home.launched() == "1.0.0", after
             assert home.uninstall(purge=purge).exit_code == 0
+            assert not os.path.lexists(home.roots.sessions) and not home.socket.exists(), after
         elif home.app.exists() or not alive:
             by_script += home.app.exists()
             script = Path(home.roots.state, safety_net.WITHDRAW)
