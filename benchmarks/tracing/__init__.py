@@ -1,0 +1,1 @@
+"""Where the time of one run goes: notes of its calls into the C library, sorted into phases."""
