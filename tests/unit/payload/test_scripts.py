@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import payload_scripts
 from tests.unit.payload import shipped
 from tests.unit.payload.runs import bash, git, needs_git, postcheck, run_macro
 
@@ -266,3 +267,49 @@ def test_git_prints_the_branch_as_the_postcheck_expects(repository: Path) -> Non
 )  # fmt: skip
 def test_a_postcheck_takes_any_payload(way: str, payload: object) -> None:
     assert postcheck(way, payload) == 1
+
+
+SAID = {
+    "data/migrations": "`0001_first.sql`",
+    "data/notebooks": "With outputs, under git: `analysis/prices.ipynb`",
+    "documentation/decisions": "Next number: 0002",
+    "meta/workspace": "- Branch: `topic`",
+    "softwaredev/code/security/secrets": "- Under git: `.env`",
+    "softwaredev/code/supplychain/dependencies": "- npm: `package-lock.json`",
+    "softwaredev/code/testing": "- `npm test`, which is `vitest run`",
+    "softwaredev/delivery/ci": "- `.github/workflows/`: `ci.yml`",
+    "softwaredev/delivery/commits": "  - `Third: a list`",
+    "softwaredev/delivery/pullrequests": "Against `main`: 1 commit(s)",
+    "softwaredev/delivery/release": "- Last tags: `v1.0.0` (2026-01-02)",
+    "softwaredev/environment/containers": "`web` (`nginx`), `db` (`postgres:17`)",
+}
+
+
+@needs_git
+def test_every_script_in_a_small_real_repository(project: Path, tmp_path: Path) -> None:
+    payload_scripts.make_repository(str(project))
+    before = snapshot(project)
+    silent = set()
+    for path in WAY_MACROS:
+        text = run_macro(path, project, tmp_path)
+        way = shipped.way_id(path)
+        assert SAID.get(way, "") in text
+        silent |= set() if text else {way}
+    assert silent == {"itops/kubernetes"}, "there is no cluster here"
+    for path in shipped.scripts("postcheck.py"):
+        for payload in payload_scripts.payloads(str(project)):
+            assert postcheck(str(path.parent), payload) == 1
+    assert snapshot(project) == before
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Content and time of every file, git's own included."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+@needs_git
+def test_a_repository_without_a_commit_is_no_trouble(project: Path, tmp_path: Path) -> None:
+    git(project, "init", "-q", "-b", "main")
+    said = {shipped.way_id(path) for path in WAY_MACROS if run_macro(path, project, tmp_path)}
+    assert said == {"meta/workspace", "softwaredev/delivery/commits"}
