@@ -86,6 +86,9 @@ def run_pyinstaller(source: Path, work: Path, spec: Path = SPEC) -> Path:
     # Sets are written in an order that depends on the hash seed; the log of what is found is not shown.
     environment |= {"WAYS_FREEZE_SOURCE": str(source), "PYTHONHASHSEED": "1"}
     environment["PYINSTALLER_CONFIG_DIR"] = str(work / "config")
+    # The archive of the whole packs modules better than each can be packed alone, and no command has to
+    # unpack them. Without the sources, tracebacks cannot show columns: they would be a fifth of the modules.
+    environment |= {"PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0", "PYTHONNODEBUGRANGES": "1"}
     try:
         done = subprocess.run(
             command,

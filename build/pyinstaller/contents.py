@@ -35,11 +35,23 @@ _BY_NAME = ("rich._unicode_data", "textual.widgets")
 # Never wanted, though something that is wanted mentions it.
 EXCLUDED = (
     *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip"),
-    *("_pydecimal", "_pyio", "numpy.ma", "numpy.polynomial", "numpy.testing"),
-    *("charset_normalizer", "requests", "tree_sitter"),  # optional to libraries of ours, and not used
-    *("pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
-    *("numpy.distutils", "numpy.f2py", "numpy._pyinstaller", "numpy.conftest", "pkg_resources"),
+    *("_pydecimal", "_pyio", "numpy", "pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
+    *("charset_normalizer", "pkg_resources", "requests", "tree_sitter"),  # optional to libraries of ours
+    # Of the libraries that are wanted, what nothing of ours uses. Without cryptography the update client checks
+    # Ed25519 signatures with the Python that securesystemslib brings: releases are signed with these. wcwidth
+    # and pydantic have the same in Python, and for their present interface.
+    *("_cffi_backend", "cryptography", "jwt", "wcwidth._wcwidth_c"),
+    *("mcp.cli", "pydantic.mypy", "pydantic.v1", "prompt_toolkit.contrib"),
     *sorted(NOT_FOR_SCRIPTS - {"imp"}),
+)
+# Pygments colours what rich and textual show as source code. Nothing of ours shows any; what those two import
+# themselves stays, and so does the lexer of plain text.
+_PYGMENTS = ("pygments.formatters", "pygments.lexers", "pygments.styles")
+_PYGMENTS_KEPT = frozenset(
+    {
+        *("pygments.lexers._mapping", "pygments.lexers.special", "pygments.formatters._mapping"),
+        *("pygments.styles._mapping", "pygments.styles.default"),
+    }
 )
 
 
@@ -79,6 +91,14 @@ def modules_by_name() -> list[str]:
     from PyInstaller.utils.hooks import collect_submodules
 
     return [name for package in _BY_NAME for name in collect_submodules(package)]
+
+
+def excluded() -> list[str]:
+    """The modules that are left out."""
+    from PyInstaller.utils.hooks import collect_submodules
+
+    found = [name for package in _PYGMENTS for name in collect_submodules(package)]
+    return [*EXCLUDED, *(name for name in found if name not in {*_PYGMENTS, *_PYGMENTS_KEPT})]
 
 
 def _importable(name: str) -> bool:

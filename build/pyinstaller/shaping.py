@@ -14,6 +14,7 @@ from pathlib import Path
 Entry = tuple[str, str, str]  # name inside the bundle, source, type code
 
 BASE_LIBRARY = "base_library.zip"
+_COMMANDS = "ways.cli."
 _STRIPPED = ("libpython", "python3.", "yaml/")  # what carries debugging symbols, by the place in the bundle
 # What the interpreter imports before any importer but zipimport is there, and what PyInstaller's own
 # modules import before theirs is.
@@ -129,11 +130,18 @@ def _source_of(module: str) -> str:
     raise SystemExit(f"{module} is frozen into the interpreter, but has no source in {folder}")
 
 
+def with_help_texts(pure: Iterable[Entry]) -> list[Entry]:
+    """The modules with the docstrings kept where they are shown: the commands' help is made of them."""
+    return [
+        (name, source, "PYMODULE-1" if name.startswith(_COMMANDS) else code) for name, source, code in pure
+    ]
+
+
 def slim_binaries(binaries: Iterable[Entry], work: Path) -> list[Entry]:
     """The libraries, ready to be shipped from a Linux machine: Python's own without debugging symbols,
     and none with a search path of the building machine. Elsewhere they are left as they are.
 
-    Not all are stripped: `strip` damages numpy's OpenBLAS.
+    Not all are stripped: other people's have no symbols left, or `strip` may damage them.
     """
     if sys.platform != "linux":
         return list(binaries)
