@@ -16,6 +16,7 @@ SETTINGS, CATALOGUE, MATCHING = "settings, switches", "catalogue: is it current"
 TRANSCRIPT, CORPUS, RESIDENT = "transcript", "corpus file", "resident embedder"
 ENGINE, STATE, LOG = "engine in the hook itself", "session state", "event log"
 BODY, ANSWER, END = "reading the way", "answer", "end of the process"
+WAITING = "waiting for the resident"
 PHASES = (
     *(START, BOOTLOADER, INTERPRETER, MODULES, PLACE, PAYLOAD, SETTINGS, CATALOGUE, MATCHING),
     *(TRANSCRIPT, CORPUS, RESIDENT, ENGINE, STATE, BODY, LOG, ANSWER, END),
@@ -49,11 +50,12 @@ _BY_PATH = (
 
 @dataclass(frozen=True)
 class Note:
-    """One call: the process, nanoseconds on the monotonic clock, its name, the file handle (-1 for none) and
-    the path ("" for none)."""
+    """One call: the process, nanoseconds on the monotonic clock and of processor time so far, its name, the
+    file handle (-1 for none) and the path ("" for none)."""
 
     process: int
     at: int
+    busy: int
     call: str
     handle: int
     path: str
@@ -63,25 +65,39 @@ def read(text: str) -> list[Note]:
     """The notes of the process that began first, in order."""
     found = []
     for line in text.splitlines():
-        process, at, call, handle, path = line.split(" ", 4)
-        found.append(Note(int(process), int(at), call, int(handle), "" if path == "-" else path))
+        process, at, busy, call, handle, path = line.split(" ", 5)
+        found.append(Note(int(process), int(at), int(busy), call, int(handle), "" if path == "-" else path))
     return [note for note in found if note.process == found[0].process]
 
 
-def durations(notes: Sequence[Note], begin: float, end: float) -> dict[str, float]:
-    """Milliseconds in each phase of a run that began and ended at these seconds on the monotonic clock."""
-    found = dict.fromkeys(PHASES, 0.0)
+def durations(notes: Sequence[Note], end_ms: float, cpu_ms: float) -> dict[str, float]:
+    """Milliseconds of processor time in each phase of a run that took `cpu_ms` in all, and under WAITING
+    those on the wall that it waited for the resident embedder. The run ended at `end_ms` on the monotonic
+    clock.
+
+    Processor time, because a busy machine stretches the wall time of one phase or another by chance.
+    """
+    found = dict.fromkeys((*PHASES, WAITING), 0.0)
     phases = list(_phases(notes))
-    found[START] = notes[0].at / 1e6 - begin * 1e3
+    found[START] = notes[0].busy / 1e6
     for index, note in enumerate(notes):
         last = index + 1 == len(notes)
-        until = end * 1e3 if last else notes[index + 1].at / 1e6
+        busy = (cpu_ms if last else notes[index + 1].busy / 1e6) - note.busy / 1e6
+        wall = (end_ms if last else notes[index + 1].at / 1e6) - note.at / 1e6
         phase = phases[index]
-        # Work after the last look at the ways' files is not looking any more.
-        if phase == CATALOGUE and not last and phases[index + 1] != CATALOGUE and note.call == "stat":
-            phase = MATCHING
-        found[phase] += until - note.at / 1e6
+        if not last and phases[index + 1] != phase and _is_look(note, phase):
+            phase = MATCHING  # the work after the last look is not looking any more
+        found[phase] += busy
+        if phase == RESIDENT:
+            found[WAITING] += wall - busy
     return found
+
+
+def _is_look(note: Note, phase: str) -> bool:
+    """True for a look at one way's file, or for whether one way was shown."""
+    if phase == CATALOGUE:
+        return note.call == "stat"
+    return phase == STATE and note.call == "open" and note.handle < 0 and ".marker" in note.path
 
 
 def _phases(notes: Iterable[Note]) -> Iterable[str]:
@@ -92,7 +108,7 @@ def _phases(notes: Iterable[Note]) -> Iterable[str]:
     for note in notes:
         if note.call == "exec":
             program = note.path
-        if note.call == "open" and note.handle >= 0:
+        if note.call in {"open", "connect"} and note.handle >= 0:
             opened[note.handle] = note.path
         current = _phase(note, opened, program) or current
         yield current

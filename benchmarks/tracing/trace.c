@@ -1,10 +1,10 @@
 /* Notes when a program calls the C library, for benchmarks/breakdown.py.
  *
- * Loaded by LD_PRELOAD into a measured copy of a run; the product knows nothing of it. Each call costs one
- * look at the clock, so that a run takes hardly longer than without. The notes are kept in memory and
+ * Loaded by LD_PRELOAD into a measured copy of a run; the product knows nothing of it. Each call costs two
+ * looks at clocks, so that a run takes hardly longer than without. The notes are kept in memory and
  * appended to the file named by WAYS_TRACE when the program ends or starts another one:
  *
- *     <process> <nanoseconds, CLOCK_MONOTONIC> <call> <file handle or -1> <path or ->
+ *     <process> <nanoseconds, CLOCK_MONOTONIC> <nanoseconds of processor time> <call> <handle or -1> <path or ->
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -28,6 +28,7 @@
 
 struct note {
     long long at;
+    long long busy;
     const char *call;
     int handle;
     char path[LONGEST];
@@ -36,13 +37,20 @@ struct note {
 static struct note notes[MOST];
 static int count;
 
-static struct note *note(const char *call, int handle, const char *path)
+static long long clock_ns(clockid_t clock)
 {
     struct timespec now;
+
+    clock_gettime(clock, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static struct note *note(const char *call, int handle, const char *path)
+{
     struct note *one = &notes[count < MOST ? count++ : MOST - 1];
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    one->at = now.tv_sec * 1000000000LL + now.tv_nsec;
+    one->at = clock_ns(CLOCK_MONOTONIC);
+    one->busy = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     one->call = call;
     one->handle = handle;
     /* The end of a long path says more than its beginning. */
@@ -79,7 +87,7 @@ static void flush(void)
 
     if (out) {
         for (int at = 0; at < count; at++)
-            fprintf(out, "%d %lld %s %d %s\n", getpid(), notes[at].at, notes[at].call, notes[at].handle,
+            fprintf(out, "%d %lld %lld %s %d %s\n", getpid(), notes[at].at, notes[at].busy, notes[at].call, notes[at].handle,
                     notes[at].path[0] ? notes[at].path : "-");
         fclose(out);
     }
@@ -152,9 +160,14 @@ CALL(int, mkdir, (const char *path, mode_t mode), (path, mode), "mkdir", -1, pat
 CALL(int, rename, (const char *from, const char *to), (from, to), "rename", -1, to)
 CALL(int, unlink, (const char *path), (path), "unlink", -1, path)
 CALL(void *, mmap64, (void *at, size_t size, int protect, int flags, int handle, off64_t from), (at, size, protect, flags, handle, from), "mmap", handle, NULL)
-CALL(int, poll, (struct pollfd *what, nfds_t many, int wait), (what, many, wait), "poll", many == 1 ? what->fd : -1, NULL)
 CALL(ssize_t, send, (int handle, const void *from, size_t size, int flags), (handle, from, size, flags), "send", handle, NULL)
 CALL(ssize_t, recv, (int handle, void *to, size_t size, int flags), (handle, to, size, flags), "recv", handle, NULL)
+
+int poll(struct pollfd *what, nfds_t many, int wait)
+{
+    note("poll", many == 1 ? what->fd : -1, NULL);
+    return REAL(poll)(what, many, wait);
+}
 
 int connect(int handle, const struct sockaddr *to, socklen_t size)
 {
