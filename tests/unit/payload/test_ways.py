@@ -11,7 +11,7 @@ import pytest
 from tests.unit.payload import shipped
 from ways.catalogue.body import check_sections, normalise, split
 from ways.catalogue.literals import EXPONENTIAL, analyse
-from ways.catalogue.way import SCOPES, Broken, Way
+from ways.catalogue.way import SCOPES, Broken, Check, Way
 
 MOST_LINES, MOST_UNITS = 40, 4_000
 EVERYDAY = (Path(__file__).parent / "everyday.txt").read_text(encoding="utf-8").splitlines()
@@ -66,9 +66,15 @@ def test_a_check_stands_beside_its_way_and_has_both_sections(path: Path) -> None
 
 def test_the_payload_covers_the_format() -> None:
     ways = shipped.ways()
-    assert len(ways) >= 45
+    assert len(ways) >= 110
     assert len({way.domain for way in ways}) >= 8
-    assert {way.trigger for way in ways} == {"", "session-start", "context-threshold", "file-exists"}
+    assert {way.trigger for way in ways} == {
+        "",
+        "session-start",
+        "context-threshold",
+        "file-exists",
+        "attend",
+    }
     assert {scope for way in ways for scope in way.scope} == set(SCOPES)
     assert {way.macro for way in ways} == {"", "append", "prepend"}
     assert sum(bool(way.macro_file) for way in ways) >= 5
@@ -80,7 +86,7 @@ def test_the_payload_covers_the_format() -> None:
     assert any(way.when.env for way in ways)
     assert any(way.when.command_exists for way in ways)
     assert any(way.when.project for way in ways)
-    assert len(shipped.check_files()) >= 4
+    assert len(shipped.check_files()) >= 9
 
 
 def regexes() -> list[tuple[str, str, str]]:
@@ -188,11 +194,64 @@ def test_a_pattern_matches_what_it_is_for(text: str, expected: str) -> None:
         ("pkill -f node", "workstation/processes"),
         ("find / -name x -delete", "workstation/diskspace"),
         ("python manage.py migrate", "data/migrations"),
+        ("aws iam attach-role-policy --role-name ci --policy-arn x", "itops/access"),
+        ("helm upgrade shop ./chart", "itops/rollout"),
+        ("do-release-upgrade", "itops/patching"),
+        ("crontab -e", "workstation/schedules"),
+        ("ways attend send backend hello", "meta/peers"),
+        ("ways tune precision --flagged", "meta/authoring/tuning"),
     ],
 )
 def test_a_command_regex_matches_its_command(command: str, expected: str) -> None:
     ways = [way for way in shipped.ways() if way.commands]
     assert expected in [way.id for way in ways if re.search(way.commands, command, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("kubectl --context prod delete pod web-1", "itops/kubernetes"),
+        ("kubectl scale deploy/web --replicas=0", "itops/kubernetes"),
+        ("helm uninstall shop", "itops/kubernetes"),
+        ("terraform -chdir=infra destroy", "itops/terraform"),
+        ("alembic upgrade head", "data/migrations"),
+        ("rails db:drop", "data/migrations"),
+        ("helm rollback shop 3", "itops/rollout"),
+        ("kubectl rollout undo deploy/web", "itops/rollout"),
+        ("rm -rf ~/Downloads/old", "workstation/diskspace"),
+        ("docker volume prune", "workstation/diskspace"),
+    ],
+)
+def test_a_check_comes_at_the_moment_of_action(command: str, expected: str) -> None:
+    checks = [shipped.parsed_check(path) for path in shipped.check_files()]
+    hit = [
+        check.id
+        for check in checks
+        if isinstance(check, Check) and check.commands and re.search(check.commands, command, re.IGNORECASE)
+    ]
+    assert expected in hit
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kubectl get pods",
+        "kubectl describe pod x",
+        "helm list",
+        "terraform plan",
+        "alembic history",
+        "rm -rf build dist",
+        "docker image ls",
+        "python manage.py makemigrations",
+    ],
+)
+def test_a_check_leaves_reading_and_rebuilding_alone(command: str) -> None:
+    checks = [shipped.parsed_check(path) for path in shipped.check_files()]
+    assert [
+        check.id
+        for check in checks
+        if isinstance(check, Check) and check.commands and re.search(check.commands, command, re.IGNORECASE)
+    ] == []
 
 
 HARMLESS = """
@@ -237,6 +296,9 @@ def test_a_harmless_command_is_left_alone(command: str) -> None:
         ("CHANGELOG.md", "documentation/changelog"),
         ("/home/me/.zshrc", "workstation/dotfiles"),
         ("docs/adr/0003-queue.md", "documentation/decisions"),
+        ("docs/runbooks/full-disk.md", "documentation/runbooks"),
+        ("/p/.claude/ways.yaml", "meta/switches"),
+        ("/p/.claude/ways/shop/prices/macro.py", "meta/authoring/scripts"),
     ],
 )
 def test_a_file_regex_matches_its_file(path: str, expected: str) -> None:
