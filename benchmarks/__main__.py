@@ -115,7 +115,7 @@ def measured(wanted: Wanted, rounds: int) -> tuple[dict[str, Any], int]:
         finally:
             stage.end()
         smallest = round(spawner.own_peak_kib() / 1024, 1)
-        about = report.machine(rounds, load, ways=stage.shipped, smallest_peak_mib=smallest)
+        about = report.machine(results.count, load, ways=stage.shipped, smallest_peak_mib=smallest)
     given = budgets.verdicts(results, sizes)
     return report.as_data(results, sizes, given, about), budgets.exit_code(given)
 

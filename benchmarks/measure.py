@@ -123,6 +123,11 @@ class Results:
 
     rounds: dict[str, list[Round]] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        """How many rounds there were."""
+        return max((len(rounds) for rounds in self.rounds.values()), default=0)
+
     def wall(self, name: str) -> Figure:
         """Milliseconds on the wall."""
         return Figure.of(one.wall_ms for one in self.rounds[name])
@@ -166,7 +171,10 @@ class Spawner:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", SPAWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-I", "-S", SPAWNER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C stops the measuring, and what was measured is told
         )
 
     def __enter__(self) -> Spawner:
@@ -215,25 +223,36 @@ def run(
 ) -> Results:
     """Measure all blocks `rounds` times, one round after the other, after `warm_up` uncounted rounds.
 
-    Raises Unexpected.
+    After Ctrl-C the results so far come back. Raises Unexpected, and KeyboardInterrupt before the first round
+    is complete.
     """
     results = Results()
     for number in range(-warm_up, rounds):
         progress(f"round {number + 1} of {rounds}" if number >= 0 else "warming up")
-        for block in blocks:
-            wanted = [measure for measure in block.measures if _is_due(measure, number)]
-            if not wanted:
-                continue
-            found = {
-                name: (sample.wall_ms, sample.cpu_ms)
-                for name, call in floors.items()
-                for sample in [spawner.run([call])[0]]
-            }
-            for measure in wanted:
-                one = _once(spawner, measure, number, found, checked=number >= 0)
-                if number >= 0:
-                    results.rounds.setdefault(measure.name, []).append(one)
+        try:
+            for block in blocks:
+                _block(spawner, block, floors, number, results)
+        except KeyboardInterrupt:
+            if number < 1:
+                raise
+            progress("stopped: only the rounds so far count")
+            break
     return results
+
+
+def _block(spawner: Spawner, block: Block, floors: Mapping[str, Call], number: int, results: Results) -> None:
+    """One block in one round: the floors, then its measures."""
+    wanted = [measure for measure in block.measures if _is_due(measure, number)]
+    if not wanted:
+        return
+    found = {}
+    for name, call in floors.items():
+        [sample] = spawner.run([call])
+        found[name] = (sample.wall_ms, sample.cpu_ms)
+    for measure in wanted:
+        one = _once(spawner, measure, number, found, checked=number >= 0)
+        if number >= 0:
+            results.rounds.setdefault(measure.name, []).append(one)
 
 
 def _is_due(measure: Measure, number: int) -> bool:

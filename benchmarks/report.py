@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.budgets import MARGIN, NOT_MEASURED, Verdict
+from benchmarks.budgets import MARGIN, NOT_MEASURED, OVER_FLOOR, Verdict
 from benchmarks.floors import F, P
 from benchmarks.measure import Figure, Results
 
@@ -40,6 +40,7 @@ def as_data(
                 "limit": one.budget.limit,
                 "unit": one.budget.unit,
                 "figure": _figure(one.figure),
+                "cpu": _figure(_cpu(results, one)),
                 "outcome": one.outcome,
             }
             for one in given
@@ -60,6 +61,13 @@ def _measure(results: Results, name: str) -> dict[str, Any]:
     }
 
 
+def _cpu(results: Results, one: Verdict) -> Figure | None:
+    """The same ratio of processor times, where the budget is a ratio to a floor."""
+    if one.figure is None or one.budget.kind != OVER_FLOOR:
+        return None
+    return results.cpu_over_floor(one.budget.measure, one.budget.other)
+
+
 def _figure(figure: Figure | None) -> list[float] | None:
     """[median, lower quarter, upper quarter]."""
     if figure is None:
@@ -78,7 +86,7 @@ MEASURE_HEADS = (
     "peak MiB",
     "runs",
 )
-BUDGET_HEADS = ("Budget", "limit", "measured", "half of the runs", "")
+BUDGET_HEADS = ("Budget", "limit", "measured", "half of the runs", "CPU", "")
 
 
 def measure_rows(run: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -108,9 +116,9 @@ def budget_rows(run: Mapping[str, Any]) -> list[tuple[str, ...]]:
         middle, low, high = one["figure"]
         unit = one["unit"]
         spread = f"{low:.3g} - {high:.3g}" if low != high else ""
-        rows.append(
-            (one["title"], f"{one['limit']:g} {unit}", f"{middle:.3g} {unit}", spread, one["outcome"])
-        )
+        cpu = f"{one['cpu'][0]:.3g} {unit}" if one["cpu"] else ""
+        limit = f"{one['limit']:g} {unit}"
+        rows.append((one["title"], limit, f"{middle:.3g} {unit}", spread, cpu, one["outcome"]))
     return rows
 
 

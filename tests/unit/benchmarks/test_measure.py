@@ -69,6 +69,23 @@ def test_a_run_that_does_something_else_ends_the_measuring() -> None:
         run(spawner, [Block("block", (loud,))], {}, rounds=1, warm_up=0)
 
 
+def test_what_was_measured_before_ctrl_c_counts() -> None:
+    def call(number: int) -> Call:
+        if number >= 102 * 64:  # the third round
+            raise KeyboardInterrupt
+        return TRUE
+
+    block = Block("block", (Measure("one", call),))
+    with Spawner() as spawner:
+        assert run(spawner, [block], {}, rounds=20, warm_up=0).count == 2
+        with pytest.raises(KeyboardInterrupt):
+            run(spawner, [Block("block", (Measure("one", _interrupted),))], {}, rounds=20, warm_up=0)
+
+
+def _interrupted(number: int) -> Call:
+    raise KeyboardInterrupt
+
+
 def test_a_run_is_checked_for_what_its_name_says() -> None:
     with Spawner() as spawner:
         [quiet, failed, told] = spawner.run(

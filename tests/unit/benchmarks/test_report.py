@@ -26,7 +26,7 @@ def test_the_table_holds_times_ratios_and_runs() -> None:
 
 def test_the_budgets_that_were_measured_are_told_with_their_outcome() -> None:
     rows = report.budget_rows(run_data())
-    assert rows == [("stop", "1.6 F", "2 F", "2 - 2.05", budgets.EXCEEDED)]
+    assert rows == [("stop", "1.6 F", "2 F", "2 - 2.05", "2 F", budgets.EXCEEDED)]
 
 
 def test_the_text_says_when_where_and_how_loaded() -> None:
