@@ -14,16 +14,16 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from projection import program_check
 from projection.targets import Target
 from projection.wants import App
 from ways.core.errors import REFUSED, UserError
 
 TEMPLATE = "settings.json"
 PLACEHOLDER = "{hooks}/"
+WINDOWS_PROGRAM = "bin/ways.exe"
 
-# What each adapter runs. None: of no use without a shell script. `check-setup` tells that the program is
-# missing, which on Windows is the very thing that would have to say so; the notice that
-# `check-config-updates` prints has no program of its own.
+# What each adapter runs. None: not our program, because it tells that this one is missing (program_check.py).
 WINDOWS_ARGUMENTS: Mapping[str, tuple[str, ...] | None] = {
     "ways/clear-markers.sh": ("hook", "session-start"),
     "ways/check-state.sh": ("hook", "state"),
@@ -41,9 +41,9 @@ WINDOWS_ARGUMENTS: Mapping[str, tuple[str, ...] | None] = {
     "ways/issues-pull.sh": ("hook", "issues-pull"),
     "ways/issues-task-created.sh": ("hook", "issues-task-created"),
     "ways/init-project.sh": ("init", "--project-only", "--quiet"),
-    "ways/corpus-refresh.sh": ("corpus", "--if-stale", "--quiet"),
+    "ways/corpus-refresh.sh": ("hook", "corpus-refresh"),
     "ways/check-setup.sh": None,
-    "check-config-updates.sh": None,
+    "check-config-updates.sh": ("hook", "update-notice"),
 }
 
 _SPECIAL = str.maketrans({character: "\\" + character for character in '\\"$`'})
@@ -101,13 +101,19 @@ def _hook(hook: Mapping[str, Any], target: Target, app: App, platform: str) -> d
         return {**hook, "command": quoted(os.path.join(target.path, "hooks", *adapter.split("/")))}
     if adapter not in WINDOWS_ARGUMENTS:
         raise UserError(f"{app.file(TEMPLATE)}: no program is known for {adapter}", "", REFUSED)
+    program = app.stable(WINDOWS_PROGRAM)
     arguments = WINDOWS_ARGUMENTS[adapter]
-    if arguments is None:
-        return None
+    if arguments is not None:
+        return _exec_form(hook, program, (*arguments, *_for_target(arguments, target)))
+    asking = program_check.arguments(program)
+    return None if asking is None else _exec_form(hook, program_check.shell(os.environ), asking)
+
+
+def _exec_form(hook: Mapping[str, Any], program: str, arguments: tuple[str, ...]) -> dict[str, Any]:
     rendered: dict[str, Any] = {}
     for name, value in hook.items():
         rendered[name] = value
         if name == "command":
-            rendered["command"] = app.stable("bin/ways.exe")
-            rendered["args"] = [*arguments, *_for_target(arguments, target)]
+            rendered["command"] = program
+            rendered["args"] = list(arguments)
     return rendered

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from projection import program_check
 from projection.claude_settings import command_line
 from projection.claude_settings.slices import HookFields, Slice, arguments
 
@@ -104,6 +105,9 @@ class Recogniser:
         return replace(self, adapters=frozenset(found))
 
     def _role(self, executable: str, args: tuple[str, ...], windows: bool) -> Role | None:
+        asked = program_check.program_in(executable, args)
+        if asked:
+            return self._check_role(asked)
         path = self._path(executable, windows)
         for candidate in self._spellings(path):
             adapter = self._adapter(candidate)
@@ -122,6 +126,14 @@ class Recogniser:
                 named, rest = _without_target(args)
                 if owner and not (named and self._is_other_target(named, windows)):
                     return Role("program", " ".join(rest))
+        return None
+
+    def _check_role(self, program: str) -> Role | None:
+        """The hook that asks whether our program starts; another program's such hook is not ours."""
+        for candidate in self._spellings(self._path(program, True)):
+            folder = self._program_folder(candidate)
+            if folder and self._folder_owner(folder) in {"own", "foreign"}:
+                return Role("program", "check")
         return None
 
     def _is_other_target(self, spelling: str, windows: bool) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from projection import program_check
 from ways.cli import targets
 from ways.cli.hook_player import Player
 from ways.cli.sample_payloads import Samples
@@ -228,5 +229,6 @@ def _hooks(target: str) -> Iterator[Finding]:
 
 def is_ours(command: str, args: tuple[str, ...] | None) -> bool:
     """True for a hook command that runs an adapter or the program of ways."""
-    first = command.strip().strip('"').replace("\\", "/")
+    asked = program_check.program_in(command, args)
+    first = (asked or command).strip().strip('"').replace("\\", "/")
     return "/hooks/ways/" in first or first.endswith(("/check-config-updates.sh", "/ways", "/ways.exe"))

@@ -35,6 +35,8 @@ LANES = {
     "attend-drain": "attend_drain",
     "issues-pull": "issues_pull",
     "issues-task-created": "issues_task_created",
+    "corpus-refresh": "corpus_refresh",
+    "update-notice": "update_notice",
 }
 # The lanes that may refuse what the host is about to do, by exit code 2 and a reason on stderr.
 REFUSING = frozenset(["issues-task-created"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ntpath
 import os
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import projection
+from projection import program_check
 from projection.claude_settings.slices import from_block
 from projection.payload_manifest import PayloadManifest, compute
 from projection.system import RealSystem
@@ -52,14 +54,56 @@ def test_posix_commands_are_quoted_absolute_and_name_the_target() -> None:
 
 def test_windows_commands_are_exec_form_of_the_apps_own_program() -> None:
     found = commands("windows")
-    assert {os.path.basename(str(hook["command"])) for hook in found} == {"ways.exe"}
-    arguments = [hook["args"] for hook in found]
-    assert ["hook", "prompt", "--target", "/home/u/my claude"] in arguments
-    assert ["corpus", "--if-stale", "--quiet"] in arguments
+    assert len(found) == len(commands("linux"))
+    names = [ntpath.basename(str(hook["command"])) for hook in found]
+    assert names.count("cmd.exe") == 1
+    arguments = [hook["args"] for hook, name in zip(found, names, strict=True) if name == "ways.exe"]
+    assert len(arguments) == len(found) - 1
+    for lane in ("prompt", "corpus-refresh", "update-notice"):
+        assert ["hook", lane, "--target", "/home/u/my claude"] in arguments
     assert all(
         isinstance(one, list) and (one[0] != "hook" or one[2:] == ["--target", TARGET.path])
         for one in arguments
     )
+
+
+def test_on_windows_the_systems_own_shell_asks_whether_the_program_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SYSTEMROOT", "D:\\Win")
+    [hook] = [one for one in commands("windows") if str(one["command"]).endswith("cmd.exe")]
+    assert hook["command"] == "D:\\Win\\System32\\cmd.exe"
+    args = hook["args"]
+    assert isinstance(args, list)
+    program = APP.stable("bin/ways.exe")
+    assert program_check.program_in(str(hook["command"]), tuple(args)) == program
+    # As the words reach cmd: what has a blank is quoted, the rest is as it is.
+    line = subprocess.list2cmdline(args)
+    assert line.startswith(f'/d /v:off /c if 1==1 {program} --noop >nul 2>nul || echo "The ways hooks')
+    assert line.endswith('repairs this." & exit 0')
+
+
+@pytest.mark.parametrize(
+    ("program", "written"),
+    [
+        (r"C:\Users\u\bin\ways.exe", True),
+        (r"C:\A B&(c)' é\bin\ways.exe", True),
+        (r"C:\A&B\bin\ways.exe", False),
+        (r"C:\100%\my bin\ways.exe", False),
+        (r"C:\USERS\U~1\bin\ways.exe", True),
+    ],
+)
+def test_a_path_that_cmd_would_read_otherwise_gets_no_such_hook(program: str, written: bool) -> None:
+    assert (program_check.arguments(program) is not None) is written
+
+
+def test_another_hook_of_cmd_is_not_the_check() -> None:
+    ours = program_check.arguments("C:\\x\\bin\\ways.exe")
+    assert ours is not None
+    assert program_check.program_in("C:\\Windows\\System32\\cmd.exe", ours) == "C:\\x\\bin\\ways.exe"
+    assert program_check.program_in("C:\\Windows\\System32\\cmd.exe", ("/c", "dir")) == ""
+    assert program_check.program_in("C:\\x\\other.exe", ours) == ""
+    assert program_check.program_in("cmd.exe", None) == ""
 
 
 def test_the_dispatcher_takes_the_target_where_the_wiring_puts_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +118,7 @@ def test_the_dispatcher_takes_the_target_where_the_wiring_puts_it(monkeypatch: p
     for hook in commands("windows"):
         arguments = hook["args"]
         assert isinstance(arguments, list)
-        if arguments[0] == "hook":
+        if arguments[0] == "hook":  # not `init`, nor the system's shell
             assert dispatch.main(arguments[1:], 0, {"HOME": "/home/u"}) == 0
     assert {"prompt", "session-start", "stop"} <= {name for name, _ in seen} <= set(dispatch.LANES)
     assert {target for _, target in seen} == {TARGET.path}
