@@ -18,7 +18,7 @@ from ways.matching import candidates, keyword
 from ways.matching.chunks import chunks
 from ways.matching.match import match
 from ways.matching.reduce import reduce_for_embed
-from ways.matching.types import COMMAND, FILE, TASK, Candidate, Scores, Tuning, Verdict
+from ways.matching.types import COMMAND, FILE, TASK, Candidate, KeywordHit, Scores, Tuning, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,10 +52,7 @@ class Scanner:
 
     def scan(self, surface: str, text: str, description: str = "") -> Scan:
         """One scan of a prompt, task, command (with the tool's description) or path."""
-        words = keyword.keyword_surface(surface, text, description)
-        tables = self.catalogue.tables
-        with Searcher(tables.book if tables is not None else None) as searcher:
-            hits = keyword.find(words, self.catalogue.ways, searcher.search)
+        hits = keyword_hits(self.catalogue, surface, text, description)
         whole, pieces = embedded(surface, text, description)
         found = scoring.Semantic(Scores())
         if whole:
@@ -77,6 +74,15 @@ def candidates_on(
         default_scope=tuple(default_scope),
     )
     return candidates.collect(catalogue, rules)
+
+
+def keyword_hits(
+    catalogue: Catalogue, surface: str, text: str, description: str = ""
+) -> tuple[KeywordHit, ...]:
+    """The regex hits of a text, whoever may see the ways."""
+    texts = keyword.keyword_surface(surface, text, description)
+    with Searcher(catalogue.book) as searcher:
+        return keyword.find(texts, catalogue.ways, searcher.search)
 
 
 def embedded(surface: str, text: str, description: str = "") -> tuple[str, tuple[str, ...]]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ways.authoring.scan import embedded, keyword_hits
 from ways.catalogue.way import AGENT, SCOPES
 from ways.cli import place
 from ways.core import files
 from ways.core.errors import USAGE, UserError
 from ways.core.roots import resolve
 from ways.core.text import decode, printable, snippet
-from ways.matching import candidates, keyword, late, semantic
+from ways.matching import candidates, late, semantic
 from ways.matching.match import has_signal, match
 from ways.matching.types import COMMAND, FILE, KEYWORD, PROMPT, TASK, Scores
 
@@ -147,7 +148,9 @@ def examine(
     """The scan explained, and its verdict. `reply` is Claude's last response: it is embedded with a
     prompt, and a keyword hit that it would veto is measured again without it (as the prompt lane does)."""
     tuning = here.tuning
-    hits = _keyword_hits(here, surface, text, description)
+    hits = keyword_hits(
+        here.catalogue, surface, text.replace("\\", "/") if surface == FILE else text, description
+    )
     found = candidates.collect(here.catalogue, rules)
     alone = f"{text}\n{description}".strip()
     embedded, chunks, scores, reasons = _scores(here, surface, f"{alone}\n\n{reply}".strip())
@@ -166,27 +169,13 @@ def examine(
     return Explanation(surface, embedded, chunks, decides, reasons, shown), verdict
 
 
-def _keyword_hits(here: Place, surface: str, text: str, description: str) -> tuple[KeywordHit, ...]:
-    from ways.catalogue.patterns import Searcher
-
-    texts = keyword.keyword_surface(
-        surface, text.replace("\\", "/") if surface == FILE else text, description
-    )
-    tables = here.catalogue.tables
-    with Searcher(tables.book if tables is not None else None) as searcher:
-        return keyword.find(texts, here.catalogue.ways, searcher.search)
-
-
 def _scores(here: Place, surface: str, text: str) -> tuple[str, tuple[str, ...], Scores, tuple[str, ...]]:
     """What is embedded, its chunks, the scores, and why a lane has none."""
     from ways.embedding.scoring import semantic_scores
-    from ways.matching.chunks import chunks
-    from ways.matching.reduce import reduce_for_embed
 
     if surface == FILE or not text.strip():
         return "", (), Scores(), ()
-    reduced = reduce_for_embed(text, surface)
-    pieces = tuple(chunks(reduced)) if surface != COMMAND else ()
+    reduced, pieces = embedded(surface, text)
     answer = semantic_scores(
         reduced, pieces, here.roots, localized=here.settings.language != "en", resident=False
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from build import packages
 from ways.catalogue.cache import load
 from ways.catalogue.way import Catalogue, WayRoots
 
@@ -17,6 +18,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     for name in ("APP", "CONFIG", "STATE", "CACHE", "SESSIONS"):
         monkeypatch.setenv(f"WAYS_{name}_ROOT", str(tmp_path / name.lower()))
+    # What is dear to build stays where it is found with the real home.
+    monkeypatch.setenv("WAYS_BUILD_CACHE", str(packages.cache_folder()))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     folder = tmp_path / "project"

@@ -104,16 +104,8 @@ def test_what_is_embedded_of_each_surface() -> None:
     assert len(embedded(PROMPT, "The oven is far too hot. The dough does not rise.")[1]) == 2
 
 
-@pytest.fixture(scope="module")
-def real_parts() -> None:
-    """The engine and the model, looked for before a test has a home of its own."""
-    parts.library()
-    parts.model_path()
-
-
 @pytest.mark.model
 def test_golden_prompts_are_tried_on_the_real_model(
-    real_parts: None,
     way: Writer,
     catalogue: Loader,
     tmp_path: Path,
