@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from benchmarks import goals
 from tests.unit.payload import shipped
 
 TEXT = {".md", ".py", ".sh", ".json", ".jsonl", ".yaml"}
@@ -68,3 +69,7 @@ def test_a_skill_agent_or_command_says_when_to_use_it(path: Path) -> None:
     assert len(body.strip().splitlines()) > 5
     expected = path.parent.name if path.name == "SKILL.md" else path.stem
     assert fields.get("name", expected) == expected
+
+
+def test_enough_is_shipped() -> None:
+    assert [goal for goal in goals.inventory() if not goal.met] == []
