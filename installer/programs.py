@@ -13,9 +13,12 @@ from typing import Any
 
 from installer import versions
 from installer.stage import CURRENT, STABLE_NAMES, VERSIONS
+from projection import payload_manifest
 from projection.system import System
+from ways.core.active import NAME_SUFFIX
 from ways.core.environment import child_environment
 from ways.core.roots import Roots
+from windows.junctions import NoJunctions
 
 VERSION_SECONDS = 30.0
 PROBE_SECONDS = 120.0
@@ -134,12 +137,29 @@ def _empty_home(system: System, home: str, content: str) -> dict[str, str]:
     # Nothing that outlives the probe is started from a folder that is about to be renamed.
     system.write_atomic(os.path.join(config, "config.yaml"), b"engine:\n  resident: false\n", 0o600)
     if os.name == "nt":
-        system.junction(content, os.path.join(app, CURRENT))
+        try:
+            system.junction(content, os.path.join(app, CURRENT))
+        except NoJunctions:
+            _copy_version(system, app, content)
         return environ
     system.symlink(content, os.path.join(app, CURRENT), folder=True)
     for name in STABLE_NAMES:
         system.symlink(f"{CURRENT}/{name}", os.path.join(app, name), folder=True)
     return environ
+
+
+def _copy_version(system: System, app: str, content: str) -> None:
+    """Where no link can lead to the version: a copy of it, as the only one of its app root."""
+    path = os.path.join(content, payload_manifest.NAME)
+    listed = payload_manifest.from_json(system.read_bytes(path), path)
+    facts = versions.release_facts(system, content)
+    name = versions.checked_name(str(facts.get("version", "")))
+    copy = os.path.join(app, VERSIONS, name)
+    for inside in (*(file.path for file in listed.files), payload_manifest.NAME):
+        place = os.path.join(copy, *inside.split("/"))
+        system.make_folders(os.path.dirname(place))
+        system.copy(os.path.join(content, *inside.split("/")), place)
+    system.write_atomic(os.path.join(app, CURRENT + NAME_SUFFIX), f"{name}\n".encode("ascii"))
 
 
 def _examined(ran: Ran) -> str:

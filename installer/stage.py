@@ -22,6 +22,7 @@ from projection.scraps import sweep
 from projection.system import FileInfo, System
 from projection.wants import App
 from ways import __version__
+from ways.core import active
 from ways.core.environment import version_folder
 from ways.core.errors import REFUSED, WRITE_FAILED, WRONG, UserError
 from ways.core.record import record
@@ -130,12 +131,13 @@ def _source_app(system: System, roots: Roots) -> App:
 
 def installed_app(system: System, roots: Roots) -> App:
     """The app that an installer laid out. Raises UserError when there is none."""
-    content = os.path.join(roots.app, CURRENT)
+    content = active.folder(roots.app)
     path = os.path.join(content, payload_manifest.NAME)
     if not system.exists(path):
         raise UserError(f"{roots.app} holds no installed version", "run the installer again", WRONG)
     manifest = payload_manifest.from_json(system.read_bytes(path), path)
-    return App(roots.app, content, manifest, os.path.basename(system.real_path(content)))
+    linked = content == os.path.join(roots.app, CURRENT)
+    return App(roots.app, content, manifest, os.path.basename(system.real_path(content)), linked)
 
 
 def shipped_payload() -> str:

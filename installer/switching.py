@@ -17,7 +17,7 @@ from installer.served import is_in_use
 from installer.stage import CURRENT, PREVIOUS, carry_adapters
 from projection import payload_manifest
 from projection.system import System
-from ways.core import files
+from ways.core import active, files
 from ways.core.errors import DONE, OVERRIDDEN, WRITE_FAILED, WRONG, UserError
 from ways.core.roots import Roots
 
@@ -53,7 +53,7 @@ def make_active(system: System, roots: Roots, entry: Journal) -> None:
     content = versions.folder(roots, entry.after)
     path = os.path.join(content, payload_manifest.NAME)
     shipped = payload_manifest.from_json(system.read_bytes(path), path)
-    carry_adapters(system, os.path.join(roots.app, CURRENT), content, shipped)
+    carry_adapters(system, active.folder(roots.app), content, shipped)
     if entry.before and entry.before != entry.after:
         versions.point(system, roots, PREVIOUS, entry.before)
     versions.point(system, roots, CURRENT, entry.after)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from installer import download, versions
-from installer.stage import CURRENT
+from ways.core import active
 from ways.core.errors import UNVERIFIED, UserError
 from ways.core.files import make_private
 from ways.core.roots import Roots
@@ -50,7 +50,7 @@ def metadata_folder(roots: Roots) -> str:
 
 def trusted_root(roots: Roots) -> bytes:
     """The root keys that the installed program carries. Raises UserError when it has none."""
-    path = os.path.join(roots.app, CURRENT, ROOT_NAME)
+    path = os.path.join(active.folder(roots.app), ROOT_NAME)
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -19,13 +19,14 @@ from projection.reconcile import Options, Outcome, TargetPlan, withdraw_all, wor
 from projection.scraps import is_scrap
 from projection.system import System
 from projection.wants import App
+from ways.core import active
 from ways.core.environment import version_folder
 from ways.core.errors import DONE, REFUSED, WRITE_FAILED, UserError
 from ways.core.files import TEMPORARY_MARK
 from ways.core.roots import Roots
 
 LOCKS = "locks"
-_APP_FILES = (safety_net.ROLLBACK, "rollback.ps1", versions.CURRENT_NAME)
+_APP_FILES = (safety_net.ROLLBACK, "rollback.ps1", *versions.NAME_FILES)
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,7 @@ def finish(system: System, roots: Roots, what: UninstallPlan) -> None:
 def app_or_empty(system: System, roots: Roots) -> App:
     """The installed app, or one without files when it has been deleted by hand: what we put into
     the targets is known from the records as well."""
-    content = os.path.join(roots.app, CURRENT)
+    content = active.folder(roots.app)
     path = os.path.join(content, payload_manifest.NAME)
     if system.exists(path):
         shipped = payload_manifest.from_json(system.read_bytes(path), path)

@@ -15,11 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from installer import archive, download, journal, programs, receipt, recovery, switching, tuf_client, versions
-from installer.stage import CURRENT, VERSIONS
+from installer.stage import VERSIONS
 from installer.switching import Finished
 from installer.tuf_client import Release
 from projection import payload_manifest
 from projection.system import System
+from ways.core import active
 from ways.core.environment import platform_name, version_folder
 from ways.core.errors import REFUSED, UNVERIFIED, USAGE, WRITE_FAILED, WRONG, UserError
 from ways.core.files import remove_if_there
@@ -98,7 +99,7 @@ class Manager:
 def managed_by(system: System, roots: Roots) -> Manager | None:
     """Who owns the program, from the marker in the bundle: `{"manager": "Homebrew", "update": "brew upgrade
     ways", "uninstall": "brew uninstall ways"}`. A marker that cannot be read is a marker."""
-    for content in (version_folder(), os.path.join(roots.app, CURRENT)):
+    for content in (version_folder(), active.folder(roots.app)):
         path = os.path.join(content, MARKER) if content else ""
         if path and system.exists(path):
             try:
@@ -111,7 +112,7 @@ def managed_by(system: System, roots: Roots) -> Manager | None:
 
 def is_development(system: System, roots: Roots) -> bool:
     """True when the installed version is not one of our frozen releases."""
-    return versions.release_facts(system, os.path.join(roots.app, CURRENT)).get("build") != "frozen"
+    return versions.release_facts(system, active.folder(roots.app)).get("build") != "frozen"
 
 
 def refuse_development(system: System, roots: Roots, force: bool) -> None:
@@ -128,7 +129,7 @@ def refuse_development(system: System, roots: Roots, force: bool) -> None:
 def release_base(system: System, roots: Roots, named: str, environ: Mapping[str, str]) -> str:
     """The release base as a URL: named, from the environment, where the program was installed from, or
     what the build names. Raises UserError when none is known."""
-    facts = versions.release_facts(system, os.path.join(roots.app, CURRENT))
+    facts = versions.release_facts(system, active.folder(roots.app))
     candidates = (named, environ.get(BASE_VARIABLE, ""), receipt.load(system, roots).base)
     for candidate in (*candidates, str(facts.get("base", ""))):
         if candidate:

@@ -17,13 +17,26 @@ from installer.stage import CURRENT, PREVIOUS, STABLE_NAMES, VERSIONS
 from projection import payload_manifest
 from projection.scraps import other_process_runs
 from projection.system import System
-from ways.core import in_use
+from ways.core import active, in_use
+from ways.core.active import NAME_SUFFIX
 from ways.core.errors import REFUSED, WRONG, UserError
 from ways.core.files import TEMPORARY_MARK
 from ways.core.roots import Roots
+from windows.junctions import NoJunctions
 
-# Windows keeps the active version's name in a file too: a junction cannot be renamed over another.
-CURRENT_NAME = "current.txt"
+# Windows keeps the active version's name in a file too, `current.txt`: a junction cannot be renamed over
+# another. On a volume without junctions the files (then also `previous.txt`) are all there is.
+NAME_FILES = (CURRENT + NAME_SUFFIX, PREVIOUS + NAME_SUFFIX)
+# What `ways` starts there: the folder on the PATH holds this instead of the program.
+COMMAND_NAME = "ways.cmd"
+COMMAND = (
+    b"@echo off\r\n"
+    b"rem Starts the active version of ways; this volume takes no junctions.\r\n"
+    b"setlocal\r\n"
+    b'set /p ways_active=<"%~dp0..\\current.txt"\r\n'
+    b'"%~dp0..\\versions\\%ways_active%\\bin\\ways.exe" %*\r\n'
+    b"exit /b %ERRORLEVEL%\r\n"
+)
 STAGING, PROBE, REMOVING = "staging", "probe", "removing"
 _TEMPORARY = re.compile(rf"^\.({STAGING}|{PROBE}|{REMOVING})-.+-(\d+)$")
 _NAME = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}")
@@ -72,7 +85,7 @@ def folder(roots: Roots, version: str) -> str:
 
 def program(content: str) -> str:
     """The program in a version's folder or, through the stable names, in the app root."""
-    return os.path.join(content, "bin", "ways.exe" if os.name == "nt" else "ways")
+    return active.program(content)
 
 
 def look(system: System, roots: Roots) -> Installed:
@@ -87,10 +100,9 @@ def _pointed(system: System, roots: Roots, link: str) -> str:
     path = os.path.join(roots.app, link)
     if system.kind(path) in {"link", "junction"}:
         return os.path.basename(system.read_link(path).replace("\\", "/").rstrip("/"))
-    if link == CURRENT and system.kind(os.path.join(roots.app, CURRENT_NAME)) == "file":
-        return (
-            system.read_bytes(os.path.join(roots.app, CURRENT_NAME), 256).decode("ascii", "replace").strip()
-        )
+    named = path + NAME_SUFFIX
+    if system.kind(named) == "file":
+        return system.read_bytes(named, 256).decode("ascii", "replace").strip()
     return ""
 
 
@@ -98,7 +110,7 @@ def check_places(system: System, roots: Roots) -> None:
     """Raises UserError (exit 3) when a place in the app root holds something that is not a link of ours."""
     for name in (CURRENT, PREVIOUS, *STABLE_NAMES):
         path = os.path.join(roots.app, name)
-        if system.kind(path) not in {None, "link", "junction"}:
+        if system.kind(path) not in {None, "link", "junction"} and not _is_command_folder(system, path):
             what = f"{path} is in the way: ways keeps a link of its own there"
             raise UserError(what, f"move {path} away", REFUSED)
 
@@ -107,12 +119,16 @@ def point(system: System, roots: Roots, link: str, version: str) -> None:
     """Make `current` or `previous` name a version, or nothing ("", for `previous` only)."""
     path = os.path.join(roots.app, link)
     if not version:
-        if system.kind(path):
-            system.remove(path)
+        for place in (path, path + NAME_SUFFIX):
+            if system.kind(place):
+                system.remove(place)
     elif os.name == "nt":
         if link == CURRENT:
-            system.write_atomic(os.path.join(roots.app, CURRENT_NAME), f"{version}\n".encode("ascii"))
-        system.junction(folder(roots, version), path)
+            system.write_atomic(path + NAME_SUFFIX, f"{version}\n".encode("ascii"))
+        try:
+            system.junction(folder(roots, version), path)
+        except NoJunctions:
+            system.write_atomic(path + NAME_SUFFIX, f"{version}\n".encode("ascii"))
     else:
         wanted = f"{VERSIONS}/{version}"
         if system.kind(path) is None or system.read_link(path) != wanted:
@@ -121,6 +137,9 @@ def point(system: System, roots: Roots, link: str, version: str) -> None:
 
 def place_stable_names(system: System, roots: Roots) -> None:
     """The names in the app root that lead through `current` to whatever version is active."""
+    if os.name == "nt" and system.kind(os.path.join(roots.app, CURRENT)) is None:
+        _place_command(system, roots)
+        return
     for name in STABLE_NAMES:
         path = os.path.join(roots.app, name)
         if os.name == "nt":
@@ -131,6 +150,25 @@ def place_stable_names(system: System, roots: Roots) -> None:
         wanted = f"{CURRENT}/{name}"
         if system.kind(path) is None or system.read_link(path) != wanted:
             system.symlink(wanted, path, folder=True)
+
+
+def _place_command(system: System, roots: Roots) -> None:
+    """Without junctions: `ways` for the PATH. It never changes, so it may run while a version is switched."""
+    bin_folder = os.path.join(roots.app, "bin")
+    path = os.path.join(bin_folder, COMMAND_NAME)
+    if system.kind(bin_folder) is None:
+        system.mkdir(bin_folder)
+    if not system.exists(path) or system.read_bytes(path) != COMMAND:
+        system.write_atomic(path, COMMAND, 0o755)
+
+
+def _is_command_folder(system: System, path: str) -> bool:
+    return (
+        os.name == "nt"
+        and os.path.basename(path) == "bin"
+        and system.kind(path) == "folder"
+        and system.names(path) == [COMMAND_NAME]
+    )
 
 
 def damage(system: System, content: str) -> str:
@@ -182,9 +220,12 @@ def prune(system: System, roots: Roots) -> tuple[str, ...]:
         if name in {installed.current, installed.previous}:
             continue
         with claimed(system, folder(roots, name)) as free:
-            if free:
-                remove_version(system, roots, name)
-            else:
+            try:
+                if free:
+                    remove_version(system, roots, name)
+            except PermissionError:
+                free = False  # Windows: a process runs from it
+            if not free:
                 kept.append(name)
     return tuple(kept)
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 HEAD = ("/d", "/v:off", "/c", "if", "1==1")
 TEXT = (
     "The ways hooks are set up here, but the ways program was not found or does not start, so no guidance "
-    "will be shown in this session. Tell the user once, in one sentence, that running the ways installer again "
-    "repairs this."
+    "will be shown in this session. Tell the user once, in one sentence, that running the ways installer "
+    "again repairs this."
 )
 TAIL = ("--noop", ">nul", "2>nul", "||", "echo", TEXT, "&", "exit", "0")
 _SHELL = "cmd.exe"

@@ -48,6 +48,7 @@ from ways.core.errors import DONE, REFUSED, WRITE_FAILED, WRONG, UserError
 from ways.core.locking import Lock, LockTimeout
 from ways.core.record import record, replace
 from ways.core.roots import Roots
+from windows.junctions import NoJunctions
 
 LOCK_SECONDS = 120.0
 
@@ -136,8 +137,27 @@ def apply_plans(
         if any(outcome.changed for outcome in outcomes) and not plan.refused:
             listed = [other.target for other in plans]
             plan = _of(plan.target, plan_targets(system, roots, app, options, listed))
-        outcomes.append(apply_target(system, roots, plan))
+        outcomes.append(_linked_or_copied(system, roots, app, options, plan, plans))
     return outcomes
+
+
+def _linked_or_copied(
+    system: System, roots: Roots, app: App, options: Options, plan: TargetPlan, plans: list[TargetPlan]
+) -> Outcome:
+    """Apply a plan; on a Windows volume that takes no junctions the target is served by copies from then on,
+    and says so. A mode that was asked for is not changed."""
+    try:
+        return apply_target(system, roots, plan)
+    except NoJunctions as error:
+        if options.mode is not None:
+            why = f"{_explain(error)}; without --mode link it is served by copies"
+            return Outcome(plan, PARTIAL, True, (), why, WRITE_FAILED)
+    copies = replace(options, mode="copy")
+    listed = [other.target for other in plans]
+    copied = _of(plan.target, plan_targets(system, roots, app, copies, listed))
+    outcome = apply_target(system, roots, copied)
+    note = f"{plan.target.path} is served by copies, because its volume takes no junctions"
+    return replace(outcome, changed=True, notes=(note, *outcome.notes))
 
 
 def _of(target: Target, plans: Iterable[TargetPlan]) -> TargetPlan:
@@ -230,7 +250,8 @@ def _plan_target(scene: Scene, target: Target) -> TargetPlan:
     record = scene.known.get(target.key) or Record(
         target.key, target.path, target.folder, options.default_mode
     )
-    mode: Mode = options.mode or ("copy" if record.mode == "copy" else "link")
+    copies = record.mode == "copy" or not app.linked
+    mode: Mode = options.mode or ("copy" if copies else "link")
     ground = Ground(system, target, app, record, options.platform, options.force, _shared(scene, target))
     blank = TargetPlan(target, ground, FilePlan(), None, record)
     fault = _placement_fault(scene, target)
@@ -319,7 +340,10 @@ def _restorable(system: System, roots: Roots, files: FilePlan, target: Target) -
 
 
 def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
-    """Carry one plan out. Failures become part of the outcome; a crash leaves what the next run mends."""
+    """Carry one plan out. Failures become part of the outcome; a crash leaves what the next run mends.
+
+    Raises NoJunctions, with nothing yet in the place where one was to be.
+    """
     if plan.refused or plan.error:
         return not_applied(plan)
     done = Done()
@@ -339,6 +363,8 @@ def apply_target(system: System, roots: Roots, plan: TargetPlan) -> Outcome:
         _record(system, roots, plan, done)
         verify(plan.ground, done.entries if plan.target.enabled else {})
         restored += [_put_back(system, roots, row) for row in plan.restores]
+    except NoJunctions:
+        raise
     except OSError as error:
         return Outcome(plan, PARTIAL, plan.changes, _notes(done), _explain(error), WRITE_FAILED)
     except UserError as error:

@@ -23,16 +23,18 @@ MODES: tuple[Mode, ...] = ("link", "copy")
 @record
 class App:
     """The app as the projection sees it: `root` with its stable names, `content` the folder that holds
-    the shipped files now (the active version), what it ships, and its version."""
+    the shipped files now (the active version), what it ships, and its version. `linked` is False on a
+    Windows volume without junctions: there are no stable names then."""
 
     root: str
     content: str
     payload: PayloadManifest
     version: str
+    linked: bool = True
 
     def stable(self, path: str) -> str:
-        """The stable name of a shipped path: what a target links to."""
-        return os.path.join(self.root, *path.split("/"))
+        """The stable name of a shipped path: what a target links to. Without such names the file itself."""
+        return os.path.join(self.root, *path.split("/")) if self.linked else self.file(path)
 
     def file(self, path: str) -> str:
         """Where the file itself lies."""

@@ -14,6 +14,12 @@ from ways.core import files
 
 _MOUNT_POINT = 0xA0000003
 _SET_REPARSE_POINT = 0x000900A4
+# ERROR_INVALID_FUNCTION (FAT, exFAT) and ERROR_NOT_SUPPORTED (network shares; also Wine).
+_NOT_HERE = frozenset({1, 50})
+
+
+class NoJunctions(OSError):
+    """The volume takes no junctions at all."""
 
 
 def is_junction(found: os.stat_result) -> bool:
@@ -44,19 +50,29 @@ def place(target: str, path: str) -> None:
 
     The new one is made under a temporary name and renamed. Windows cannot rename one folder over
     another, so the old one is moved aside first and put back when the second step fails.
-    Raises OSError; NotImplementedError off Windows.
+    Raises NoJunctions where the volume takes none, OSError; NotImplementedError off Windows.
     """
     if sys.platform != "win32":
         raise NotImplementedError("junctions exist on Windows only")
     temporary = files.temporary_name(path)
     os.mkdir(temporary)
     try:
-        _set_reparse_point(temporary, reparse_data(os.path.abspath(target)))
+        try:
+            _set_reparse_point(temporary, reparse_data(os.path.abspath(target)))
+        except OSError as error:
+            raise refusal(error, path) from error
         _swap(temporary, path)
     except BaseException:
         if os.path.lexists(temporary):
             os.rmdir(temporary)
         raise
+
+
+def refusal(error: OSError, path: str) -> OSError:
+    """The error to raise for one that making a junction at `path` gave."""
+    if getattr(error, "winerror", None) in _NOT_HERE:
+        return NoJunctions(error.errno, "this volume takes no junctions", path)
+    return error
 
 
 def _swap(temporary: str, path: str) -> None:

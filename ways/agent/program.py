@@ -6,6 +6,7 @@ import os
 import sys
 
 import ways
+from ways.core import active
 from ways.core.roots import Roots
 
 
@@ -15,7 +16,7 @@ def identity(roots: Roots) -> tuple[object, ...]:
     watched = [sys.executable, os.path.join(roots.app, "current.txt")]
     if not getattr(sys, "frozen", False):
         watched.append(os.path.abspath(str(ways.__file__)))
-    return (os.path.realpath(os.path.join(roots.app, "current")), *(_mark(path) for path in watched))
+    return (os.path.realpath(active.folder(roots.app)), *(_mark(path) for path in watched))
 
 
 def _mark(path: str) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from ways.cli import targets
 from ways.cli.hook_player import Player
 from ways.cli.sample_payloads import Samples
 from ways.cli.sandbox import sandbox
+from ways.core import active
 from ways.core import roots as core_roots
 from ways.core.errors import DONE, WRONG, UserError
 from ways.core.roots import Roots
@@ -96,9 +97,9 @@ def _roots(roots: Roots) -> Iterator[Finding]:
 
 
 def _app(roots: Roots) -> Iterator[Finding]:
-    program = os.path.join(roots.app, "bin", "ways" + (".exe" if os.name == "nt" else ""))
+    program = active.program(roots.app)
     if os.path.isfile(program) and os.access(program, os.X_OK):
-        version = os.path.basename(os.path.realpath(os.path.join(roots.app, "current")))
+        version = os.path.basename(os.path.realpath(active.folder(roots.app)))
         yield Finding("app", GOOD, f"{version} in {roots.app}")
     else:
         yield Finding("app", FAULT, f"there is no program at {program}", "ways reconcile")

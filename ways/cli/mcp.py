@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ways.cli import place
+from ways.core import active
 from ways.core.errors import USAGE, UserError
 from ways.core.roots import resolve
 
@@ -48,7 +49,7 @@ def command(register: bool) -> None:
 def registration() -> str:
     """The command that registers the server with Claude Code, for every project of the user."""
     found = shutil.which("ways")
-    name = "ways" if found else os.path.join(resolve().app, "bin", "ways.exe" if os.name == "nt" else "ways")
+    name = "ways" if found else active.program(resolve().app)
     quoted = f'"{name}"' if os.name == "nt" and " " in name else shlex.quote(name)
     return f"claude mcp add --scope user ways -- {quoted} mcp"
 

@@ -8,7 +8,7 @@ import platform
 import sys
 
 import ways
-from ways.core import environment, files, roots
+from ways.core import active, environment, files, roots
 
 
 def facts() -> dict[str, str]:
@@ -26,7 +26,7 @@ def facts() -> dict[str, str]:
 def _release() -> dict[str, str]:
     """The facts in the `release.json` of the version that runs: the frozen program's own, else the active
     one's. Empty when there is none."""
-    folder = environment.version_folder() or os.path.join(roots.resolve().app, "current")
+    folder = environment.version_folder() or active.folder(roots.resolve().app)
     path = os.path.join(folder, "release.json")
     data = files.read_bytes_or_none(path, 65536)
     if data is None:

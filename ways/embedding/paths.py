@@ -51,11 +51,16 @@ def model_places(model: str, roots: Roots, environ: Mapping[str, str] | None = N
 
 
 def _places(roots: Roots, folder: str, name: str) -> list[str]:
+    from ways.core import active
     from ways.core.environment import version_folder
 
     own = version_folder()
     found = [os.path.join(own, folder, name)] if own else []
-    return [*found, os.path.join(roots.app, "current", folder, name), os.path.join(roots.cache, folder, name)]
+    return [
+        *found,
+        os.path.join(active.folder(roots.app), folder, name),
+        os.path.join(roots.cache, folder, name),
+    ]
 
 
 def first_file(places: list[str]) -> str:

@@ -14,7 +14,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from ways.core import debuglog, files, local_socket, locking
+from ways.core import active, debuglog, files, local_socket, locking
 from ways.core import roots as core_roots
 from ways.embedding import engine as engines
 from ways.embedding import paths
@@ -124,7 +124,7 @@ def _detach() -> None:
 def program_stamp(roots: Roots, model: str) -> Stamp:
     """What must stay as it was at the start: the active version, and the files that we run from."""
     watched = [sys.executable, __file__, paths.find_library(roots), paths.find_model(model, roots)]
-    return (os.path.realpath(os.path.join(roots.app, "current")), *(_file_stamp(path) for path in watched))
+    return (os.path.realpath(active.folder(roots.app)), *(_file_stamp(path) for path in watched))
 
 
 def _file_stamp(path: str) -> tuple[int, ...] | None:
