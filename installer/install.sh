@@ -685,6 +685,13 @@ clean() {
     code=$?
     trap - EXIT
     rm -rf "$staging" "$versions/.removing-"*"-$$"
+    # A run that has put nothing in place leaves no empty folders either.
+    if rmdir "$versions" "$app" 2>/dev/null; then
+        above=$(dirname "$app")
+        while case $newline$missing$newline in *"$newline$above$newline"*) rmdir "$above" 2>/dev/null ;; *) false ;; esac; do
+            above=$(dirname "$above")
+        done
+    fi
     exit "$code"
 }
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.session_home import WITH_ENGINE, Home, Session
+from tests.e2e.stranger_home import FrozenReleases, Stranger, frozen_releases
+from tests.unit.installer.release_world import Server, serving
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +63,44 @@ def void(_value: object) -> None:
 def session(home: Home, project: Path) -> Session:
     """A session in the project, not started yet."""
     return Session(home, project)
+
+
+@pytest.fixture(scope="session")
+def frozen(tmp_path_factory: pytest.TempPathFactory) -> FrozenReleases:
+    """Two frozen builds in a signed repository, shared by all workers of a run."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    return frozen_releases(shared / "frozen-releases")
+
+
+@pytest.fixture
+def server(frozen: FrozenReleases) -> Iterator[Server]:
+    with serving(frozen.repository) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def prepared(frozen: FrozenReleases, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
+    """A home with the older build installed and a target served, to be copied."""
+    made = Stranger(tmp_path_factory.mktemp("prepared") / "home")
+    with serving(frozen.repository) as found:
+        made.install("--base", found.base, "--version", frozen.old)
+    (made.claude).mkdir()
+    (made.claude / "settings.json").write_text('{"model": "opus"}\n')
+    made.ways("target", "add", str(made.claude))
+    return made
+
+
+@pytest.fixture
+def installed(prepared: Stranger, server: Server) -> Iterator[Stranger]:
+    """The prepared home as it was, at the same path, with the served repository as its release base."""
+    kept = prepared.path.parent / "kept"
+    if not kept.exists():
+        shutil.copytree(prepared.path, kept, symlinks=True)
+    shutil.rmtree(prepared.path)
+    shutil.copytree(kept, prepared.path, symlinks=True)
+    shutil.rmtree(prepared.runtime)
+    prepared.runtime.mkdir(mode=0o700)
+    prepared.extra = {"WAYS_RELEASE_BASE": server.base}
+    yield prepared
+    prepared.extra = {}

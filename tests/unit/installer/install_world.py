@@ -154,7 +154,10 @@ class Home:
     @property
     def leftovers(self) -> list[str]:
         """Half-done things in the app root."""
-        return [path.name for path in (self.app / "versions").iterdir() if path.name.startswith(".")]
+        folder = self.app / "versions"
+        return (
+            [path.name for path in folder.iterdir() if path.name.startswith(".")] if folder.is_dir() else []
+        )
 
     def tree(self) -> dict[str, bytes]:
         """Every path in the home with its content (of a link: where it points)."""
