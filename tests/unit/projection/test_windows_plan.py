@@ -14,7 +14,9 @@ from projection.records import COPY, HARD_LINK, JUNCTION, LINK, Record
 from projection.system import DryRunSystem, RealSystem, System
 from projection.targets import make_target
 from projection.wants import App, wanted
-from tests.unit.projection.world import World
+from projection.wiring import render
+from tests.unit.projection.world import World, times, tree
+from windows.junctions import NoJunctions
 
 
 @pytest.fixture
@@ -115,3 +117,47 @@ def test_an_edited_stand_in_is_kept_before_it_is_renewed(world: World) -> None:
     )
     [placement] = plan.placements
     assert placement.edited == ("agents/reviewer.md",)
+
+
+class NoJunctionsHere(WindowsLike):
+    """A volume as FAT, a network share or Wine has it."""
+
+    def junction(self, target: str, path: str) -> None:
+        raise NoJunctions(22, "this volume takes no junctions", path)
+
+
+def test_a_volume_without_junctions_is_served_by_copies_and_says_so(world: World) -> None:
+    mine = world.write(".claude/skills/mine/SKILL.md", "mine")
+    world.list_targets("~/.claude")
+    [outcome] = world.reconcile(NoJunctionsHere(), platform="windows")
+    assert (outcome.exit_code, outcome.state, outcome.error) == (0, "active", "")
+    assert outcome.notes[0] == (
+        f"{world.target()} is served by copies, because its volume takes no junctions"
+    )
+    for path in ("hooks/ways/core.md", "skills/ways/more/notes.md", "agents/reviewer.md"):
+        copy = world.target() / path
+        assert copy.is_file() and not copy.is_symlink()
+        assert copy.read_bytes() == (world.payload / path).read_bytes()
+    assert mine.read_text() == "mine"
+    before, when = tree(world.home), times(world.home)
+    [again] = world.reconcile(NoJunctionsHere(), platform="windows")
+    assert (again.changed, again.notes) == (False, ())
+    assert (tree(world.home), times(world.home)) == (before, when)
+
+
+def test_links_that_were_asked_for_are_not_replaced_by_copies(world: World) -> None:
+    world.list_targets("~/.claude")
+    [outcome] = world.reconcile(NoJunctionsHere(), platform="windows", mode="link")
+    assert outcome.exit_code == 5
+    assert "takes no junctions" in outcome.error
+    assert not (world.target() / "hooks/ways").exists()
+
+
+def test_an_app_without_stable_names_is_copied_from_and_named_by_its_version(world: World) -> None:
+    app: App = world.prepare(RealSystem())
+    unlinked = App(app.root, app.content, app.payload, app.version, linked=False)
+    assert unlinked.stable("bin/ways.exe") == os.path.join(app.content, "bin", "ways.exe")
+    target = make_target(RealSystem(), "~/.claude", str(world.home))
+    block = {"hooks": {"Stop": [{"hooks": [{"command": "{hooks}/ways/check-response.sh"}]}]}}
+    [group] = render(block, target, unlinked, "windows")["hooks"]["Stop"]
+    assert group["hooks"][0]["command"] == os.path.join(app.content, "bin", "ways.exe")
