@@ -96,7 +96,7 @@ def finish(system: System, roots: Roots, choices: Choices, environ: Mapping[str,
         failed = [*path_edit.apply(system, path), registration.register(system, roots, version)]
         failed = [one for one in failed if one]
         notes = [
-            *_elsewhere(environ),
+            *_elsewhere(system, environ),
             *path.warnings,
             *failed,
             *path_edit.news(path, tuple(failed)),
@@ -133,16 +133,19 @@ def _make_current(system: System, roots: Roots, before: Installed, version: str)
     journal.clear(system, roots)
 
 
-def _elsewhere(environ: Mapping[str, str]) -> list[str]:
-    """Windows: what is odd about the variables that the roots are computed from."""
+def _elsewhere(system: System, environ: Mapping[str, str]) -> list[str]:
+    """Windows: what is odd about the place, and about the variables that the roots are computed from."""
     if os.name != "nt":
         return []
-    from windows import known_folders
+    from windows import known_folders, long_paths
 
+    content = version_folder()
+    too_long = long_paths.complaint(content, versions.longest_path(system, content), long_paths.allowed())
+    found = [too_long] if too_long else []
     try:
-        return known_folders.disagreements(environ, known_folders.known_folders())
+        return found + known_folders.disagreements(environ, known_folders.known_folders())
     except OSError as error:
-        return [f"Windows does not tell where the user's folders are: {error}"]
+        return [*found, f"Windows does not tell where the user's folders are: {error}"]
 
 
 def _planned_path(

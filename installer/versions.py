@@ -192,6 +192,16 @@ def damage(system: System, content: str) -> str:
     return ""
 
 
+def longest_path(system: System, content: str) -> int:
+    """The length of the longest path inside a version's folder, 0 when its manifest cannot be read."""
+    path = os.path.join(content, payload_manifest.NAME)
+    try:
+        listed = payload_manifest.from_json(system.read_bytes(path), path)
+    except (OSError, UserError):
+        return 0
+    return max((len(file.path) for file in listed.files), default=0)
+
+
 def sweep(system: System, roots: Roots) -> None:
     """Remove what a killed run left in the app root. Call it under the update lock. Raises OSError.
 

@@ -11,6 +11,7 @@ import struct
 import sys
 
 from ways.core import files
+from windows import long_paths
 
 _MOUNT_POINT = 0xA0000003
 _SET_REPARSE_POINT = 0x000900A4
@@ -58,7 +59,7 @@ def place(target: str, path: str) -> None:
     os.mkdir(temporary)
     try:
         try:
-            _set_reparse_point(temporary, reparse_data(os.path.abspath(target)))
+            _set_reparse_point(long_paths.extended(temporary), reparse_data(os.path.abspath(target)))
         except OSError as error:
             raise refusal(error, path) from error
         _swap(temporary, path)

@@ -8,10 +8,12 @@ version of Windows.
 from __future__ import annotations
 
 import ntpath
-import os
+import sys
 
 # CreateDirectory wants room for an 8.3 name behind a folder: 260 less 12.
 LIMIT = 248
+# MAX_PATH without the final zero.
+MOST = 259
 _PREFIX = "\\\\?\\"
 
 
@@ -29,6 +31,28 @@ def extended(path: str) -> str:
     return f"{_PREFIX}UNC{plain[1:]}" if plain.startswith("\\\\") else _PREFIX + plain
 
 
-def usable(path: str) -> str:
-    """`path` in the form that this machine's file calls take, however long it is."""
-    return extended(path) if os.name == "nt" else path
+def allowed() -> bool:
+    """True where programs that say so may use long paths plainly: `LongPathsEnabled`, as Windows itself sees
+    it for this process. True off Windows."""
+    if sys.platform != "win32":
+        return True
+    import ctypes
+
+    try:
+        ask = ctypes.WinDLL("ntdll").RtlAreLongPathsEnabled
+    except AttributeError:
+        return False  # older than Windows 10 1607
+    ask.restype = ctypes.c_ubyte
+    return bool(ask())
+
+
+def complaint(folder: str, longest: int, are_allowed: bool) -> str:
+    """What to say of a folder that holds files whose longest path inside it has `longest` characters; "" when
+    all can be reached."""
+    whole = len(folder) + 1 + longest
+    if are_allowed or whole <= MOST:
+        return ""
+    return (
+        f"{folder} holds paths of up to {whole} characters and this machine allows {MOST}; other programs, "
+        "and parts of ways, may not reach them (Windows' setting LongPathsEnabled, or a shorter folder)"
+    )

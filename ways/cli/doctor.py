@@ -101,8 +101,22 @@ def _app(roots: Roots) -> Iterator[Finding]:
     if os.path.isfile(program) and os.access(program, os.X_OK):
         version = os.path.basename(os.path.realpath(active.folder(roots.app)))
         yield Finding("app", GOOD, f"{version} in {roots.app}")
+        yield from _long_paths(roots)
     else:
         yield Finding("app", FAULT, f"there is no program at {program}", "ways reconcile")
+
+
+def _long_paths(roots: Roots) -> Iterator[Finding]:
+    if os.name != "nt":
+        return
+    from installer import versions
+    from projection.system import DryRunSystem
+    from windows import long_paths
+
+    content = os.path.realpath(active.folder(roots.app))
+    longest = versions.longest_path(DryRunSystem(), content)
+    if why := long_paths.complaint(content, longest, long_paths.allowed()):
+        yield Finding("app", NOTE, why)
 
 
 def _settings(roots: Roots) -> Iterator[Finding]:

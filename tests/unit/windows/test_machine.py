@@ -97,7 +97,15 @@ def test_off_windows_each_says_so() -> None:
         with pytest.raises(NotImplementedError):
             call()
     jobs.end(0)
-    assert long_paths.usable("/" + "x" * 300) == "/" + "x" * 300
+    assert long_paths.allowed()
+
+
+def test_a_folder_whose_files_cannot_be_reached_is_told() -> None:
+    folder = "C:\\" + "x" * 200
+    assert long_paths.complaint(folder, 55, are_allowed=False) == ""
+    told = long_paths.complaint(folder, 56, are_allowed=False)
+    assert "up to 260 characters and this machine allows 259" in told
+    assert long_paths.complaint(folder, 500, are_allowed=True) == ""
 
 
 @on_windows
