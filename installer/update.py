@@ -356,8 +356,9 @@ def run(
     told = recovery.recover(system, roots, environ)
     refuse_managed(system, roots)
     refuse_development(system, roots, wish.force)
+    root = tuf_client.trusted_root(roots)  # first: without keys no release base helps
     base = release_base(system, roots, wish.base, environ)
-    found = available(roots, base, tuf_client.trusted_root(roots))
+    found = available(roots, base, root)
     done = apply(system, roots, plan(system, roots, wish, found), environ, progress)
     notes = (told, *done.notes) if told else done.notes
     return Finished(done.version, notes, done.problems, done.exit_code)

@@ -87,8 +87,9 @@ def _plan(roots: Roots, wish: Wish, *, keep: bool) -> UpdatePlan:
     system = DryRunSystem()
     updating.refuse_managed(system, roots)
     updating.refuse_development(system, roots, wish.force)
+    root = tuf_client.trusted_root(roots)
     base = updating.release_base(system, roots, wish.base, os.environ)
-    found = updating.available(roots, base, tuf_client.trusted_root(roots), keep=keep)
+    found = updating.available(roots, base, root, keep=keep)
     return updating.plan(system, roots, wish, found)
 
 
