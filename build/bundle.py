@@ -98,17 +98,24 @@ def build_time() -> int:
 
 
 def assemble(
-    folder: Path, facts: Facts, program: Path, library: Path, model: Path, most_glibc: str = GLIBC_MOST
+    folder: Path,
+    facts: Facts,
+    program: Path,
+    library: Path,
+    model: Path,
+    most_glibc: str = GLIBC_MOST,
+    bundled: licences.Bundled | None = None,
 ) -> dict[str, Any]:
     """Fill `folder` (made here) with everything that a version holds; what `release.json` says.
 
     `program` is PyInstaller's folder, `library` and `model` are files in folders of their own with their
-    licences beside them. Raises UserError when the bundle would need a newer glibc than `most_glibc`.
+    licences beside them, `bundled` is what PyInstaller took from others. Raises UserError when the bundle
+    would need a newer glibc than `most_glibc`, or a licence is missing.
     """
     shutil.copytree(program, folder / "bin")
     _copy_files(library.parent, folder / "lib", library.name)
     _copy_files(model.parent, folder / "models", model.name)
-    licences.write(folder / "licenses")
+    licences.write(folder / "licenses", bundled or licences.Bundled())
     for file in payload_manifest.compute(str(PAYLOAD)).files:
         target = folder / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -194,6 +201,7 @@ def _minimum(folder: Path, system: str, most_glibc: str) -> Mapping[str, str]:
             f"{path} needs glibc {found}, and at most {most_glibc} is allowed",
             "build in an image with an older glibc (docs/building.md)",
         )
+    print(f"the newest glibc symbol is GLIBC_{found}, in {path}; up to {most_glibc} is allowed", flush=True)
     return {"glibc": found}
 
 

@@ -25,8 +25,9 @@ from pathlib import Path
 if __package__ in {None, ""}:  # run as a script: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from build import archive, bundle, engine, macos_sign, model, packages
+from build import archive, bundle, engine, licences, macos_sign, model, packages, sizes
 from build.pyinstaller.contents import PACKAGES
+from build.pyinstaller.shaping import LISTING
 from ways import __version__
 from ways.core.errors import UserError
 from ways.embedding.paths import EN
@@ -36,6 +37,8 @@ DEFAULT_OUTPUT = packages.HERE / "out" / "release"
 SPEC = packages.HERE / "pyinstaller" / "ways.spec"
 FREEZE_SECONDS = 1800.0
 KEPT_BUILDS = 3
+# What decides about a build's content, besides the packages and the recipe in `pyinstaller/`.
+RECIPE = ("archive", "bundle", "elf", "freeze", "licences", "macos_sign", "packages", "system_libraries")
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-.+]?[0-9A-Za-z.]+)?")
 
 
@@ -54,7 +57,8 @@ def freeze(output: Path, version: str = __version__, most_glibc: str = bundle.GL
         library = engine.build(folder / "lib")
         macos_sign.sign(library)
         content = folder / facts.top
-        bundle.assemble(content, facts, program, library, model.cached(EN), most_glibc)
+        bundled = licences.read(folder / "work" / SPEC.stem / LISTING)
+        bundle.assemble(content, facts, program, library, model.cached(EN), most_glibc, bundled)
         target = output / facts.archive_name
         archive.pack(content, target, facts.top, facts.built)
     return target
@@ -134,7 +138,7 @@ def key(version: str) -> str:
     )
     machine = [sys.version, sys.platform, platform.machine(), *platform.libc_ver()]
     parts = [version, *machine, engine.key(), *installed]
-    parts.append(str(model.recorded(EN)["sha256"]))
+    parts += [str(model.recorded(EN)["sha256"]), f"signed: {bool(os.environ.get(macos_sign.IDENTITY))}"]
     digest.update("\0".join(parts).encode())
     for path in source_files():
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
@@ -144,8 +148,8 @@ def key(version: str) -> str:
 
 def source_files() -> list[Path]:
     """Every file that a build is made from, sorted."""
-    recipe = [packages.HERE / f"{name}.py" for name in ("archive", "bundle", "elf", "freeze", "licences")]
-    folders = [ROOT / name for name in PACKAGES] + [packages.HERE / "pyinstaller"]
+    recipe = [packages.HERE / f"{name}.py" for name in RECIPE]
+    folders = [ROOT / name for name in PACKAGES] + [packages.HERE / "pyinstaller", packages.HERE / "licenses"]
     found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     if bundle.RELEASE_ROOT.is_file():
         recipe.append(bundle.RELEASE_ROOT)
@@ -175,6 +179,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         path = freeze(options.output, options.version, options.glibc)
         print(f"{path}  {path.stat().st_size} bytes  {packages.sha256_of(path)}", flush=True)
+        print("\n".join(sizes.lines(sizes.parts(path), path.stat().st_size)), flush=True)
         if not options.no_selftest:
             from build import selftest
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from build import packages
+from build import packages, system_libraries
 from ways.core.errors import UserError
 
 PROJECT = packages.HERE.parent / "pyproject.toml"
@@ -18,15 +20,33 @@ ALSO = ("pyinstaller",)  # its bootloader and its importers are in the program
 _WORDS = ("LICEN", "COPYING", "NOTICE", "AUTHORS")
 
 
-def write(folder: Path) -> None:
-    """Make `folder` and write `python.txt` and one file for each library. Raises UserError when one has no
-    licence to be found, because then it must not be passed on."""
+@dataclass(frozen=True)
+class Bundled:
+    """What the frozen program holds of others: the top names of its modules, and the libraries of the system
+    by their name in the bundle, with the file that each was copied from."""
+
+    modules: tuple[str, ...] = ()
+    libraries: Mapping[str, str] | None = None
+
+
+def read(path: Path) -> Bundled:
+    """The list that the freezing wrote (`shaping.list_contents`)."""
+    found = json.loads(path.read_text("utf-8"))
+    return Bundled(tuple(found["modules"]), found["libraries"])
+
+
+def write(folder: Path, bundled: Bundled) -> None:
+    """Make `folder` and write `python.txt`, one file for each Python library, and one for each package of the
+    system that a library comes from. Raises UserError when one has no licence to be found, because then it
+    must not be passed on."""
     folder.mkdir()
     texts = {"python": [_python()]}
-    for name in sorted(distributions()):
+    for name in sorted(distributions() | providers(bundled.modules)):
         texts[name] = list(_texts(name))
         if not texts[name]:
             raise UserError(f"{name} brings no licence text, so it cannot be shipped")
+    for name, text in system_libraries.texts(bundled.libraries or {}).items():
+        texts.setdefault(name, []).append(text)
     for name, parts in texts.items():
         (folder / f"{name}.txt").write_bytes("\n\n".join(parts).replace("\r\n", "\n").encode("utf-8"))
 
@@ -46,6 +66,13 @@ def distributions() -> set[str]:
         except importlib.metadata.PackageNotFoundError:
             raise UserError(f"{name} is not installed", 'python -m pip install -e ".[release]"') from None
     return found
+
+
+def providers(modules: Iterable[str]) -> set[str]:
+    """The distributions that top-level modules belong to; none for those of Python and of the product."""
+    known = importlib.metadata.packages_distributions()
+    found = {name.lower().replace("_", "-") for module in modules for name in known.get(module, ())}
+    return found - {"ways"}
 
 
 def _texts(name: str) -> Iterator[str]:

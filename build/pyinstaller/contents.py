@@ -18,8 +18,19 @@ PAYLOAD = "projection/payload"  # shipped as files of the version, not inside th
 # interfaces, and databases whose libraries would be bundled for nothing else.
 NOT_FOR_SCRIPTS = frozenset(
     {
-        *("antigravity", "cProfile", "compileall", "ensurepip", "idlelib", "lib2to3", "pdb", "profile"),
-        *("pstats", "py_compile", "pyclbr", "pydoc", "pydoc_data", "test", "this", "trace", "venv"),
+        *("antigravity", "cProfile", "compileall", "doctest", "ensurepip", "idlelib", "lib2to3", "pdb"),
+        *(
+            "profile",
+            "pstats",
+            "py_compile",
+            "pyclbr",
+            "pydoc",
+            "pydoc_data",
+            "test",
+            "this",
+            "trace",
+            "venv",
+        ),
         *("curses", "readline", "rlcompleter", "tkinter", "turtle", "turtledemo", "_tkinter"),
         *("dbm", "sqlite3", "_sqlite3", "_dbm", "_gdbm", "_curses", "_curses_panel"),
         *("distutils", "imp", "asynchat", "asyncore", "smtpd", "cgi", "cgitb", "msilib", "nntplib"),
@@ -37,9 +48,9 @@ EXCLUDED = (
     *("IPython", "PIL", "_pytest", "cffi", "gguf", "hypothesis", "matplotlib", "mypy", "pip"),
     *("_pydecimal", "_pyio", "numpy", "pytest", "safetensors", "setuptools", "tokenizers", "tqdm", "typer"),
     *("charset_normalizer", "pkg_resources", "requests", "tree_sitter"),  # optional to libraries of ours
-    # Of the libraries that are wanted, what nothing of ours uses. Without cryptography the update client checks
-    # Ed25519 signatures with the Python that securesystemslib brings: releases are signed with these. wcwidth
-    # and pydantic have the same in Python, and for their present interface.
+    # Of the libraries that are wanted, what nothing of ours uses. Without cryptography the update client
+    # checks Ed25519 signatures with the Python that securesystemslib brings: releases are signed with these.
+    # wcwidth has the same in Python; pydantic.v1 is for programs written for its old version.
     *("_cffi_backend", "cryptography", "jwt", "wcwidth._wcwidth_c"),
     *("mcp.cli", "pydantic.mypy", "pydantic.v1", "prompt_toolkit.contrib"),
     *sorted(NOT_FOR_SCRIPTS - {"imp"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import py_compile
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 Entry = tuple[str, str, str]  # name inside the bundle, source, type code
 
 BASE_LIBRARY = "base_library.zip"
+LISTING = "contents.json"
 _COMMANDS = "ways.cli."
 _STRIPPED = ("libpython", "python3.", "yaml/")  # what carries debugging symbols, by the place in the bundle
 # What the interpreter imports before any importer but zipimport is there, and what PyInstaller's own
@@ -128,6 +130,19 @@ def _source_of(module: str) -> str:
         if os.path.isfile(path):
             return path
     raise SystemExit(f"{module} is frozen into the interpreter, but has no source in {folder}")
+
+
+def list_contents(path: Path, pure: Iterable[Entry], binaries: Iterable[Entry]) -> None:
+    """Write down what is bundled, for the licences: the top names of all modules, and for each library of the
+    system (name in the bundle) the file that it comes from."""
+    modules = {name.partition(".")[0] for name, _source, _code in pure}
+    libraries = {}
+    for name, source, code in binaries:
+        if code == "EXTENSION":
+            modules.add(name.replace("\\", "/").partition("/")[0].partition(".")[0])
+        elif code == "BINARY" and "site-packages" not in Path(source).parts:
+            libraries[name] = source
+    path.write_text(json.dumps({"modules": sorted(modules), "libraries": libraries}), "utf-8")
 
 
 def with_help_texts(pure: Iterable[Entry]) -> list[Entry]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from build import archive, bundle, elf, freeze, selftest
+from build import archive, bundle, elf, freeze, licences, selftest, sizes
 from projection import payload_manifest
 from ways.embedding.paths import library_name
 
@@ -95,6 +95,30 @@ def test_case_u07_the_newest_glibc_symbol_is_the_documented_minimum(content: Pat
     assert version <= number(bundle.GLIBC_MOST)
     documented = (freeze.ROOT / "docs" / "building.md").read_text("utf-8")
     assert f"glibc {bundle.GLIBC_MOST}" in documented
+
+
+def test_the_size_of_the_archive_is_within_its_budget_and_told_by_parts(packed: Path) -> None:
+    assert packed.stat().st_size <= sizes.MOST_BYTES
+    found = sizes.parts(packed)
+    assert {"English model", "native engine", "Python", "payload", "textual", "modules of ways"} <= set(found)
+    compressed = sum(small for _size, small in found.values())
+    assert compressed == pytest.approx(packed.stat().st_size, rel=0.1)
+    assert next(iter(found)) == "English model"
+    shown = sizes.lines(found, packed.stat().st_size)
+    assert len(shown) > 10 and f"{packed.stat().st_size / 1e6:.2f}" in shown[-1]
+
+
+def test_every_library_has_its_licence(content: Path) -> None:
+    texts = {path.name: path.read_text("utf-8") for path in (content / "licenses").iterdir()}
+    inside = content / "bin" / "_internal"
+    libraries = [path.name for path in inside.glob("lib*.so*") if not path.name.startswith("libpython")]
+    assert len(libraries) > 3
+    for library in libraries:
+        named = [text for text in texts.values() if library in text.splitlines()[0].split(", ")]
+        assert len(named) == 1 and len(named[0]) > 500, library
+    for name in licences.distributions():
+        assert texts[f"{name}.txt"]
+    assert "cryptography.txt" not in texts and "numpy.txt" not in texts
 
 
 def test_no_library_looks_into_the_building_machine(content: Path) -> None:
