@@ -24,7 +24,7 @@ def inside(name):
 
 
 class Pack:
-    """Finder and loader of the modules in a pack: `index` maps a name to (is a package, offset, size)."""
+    """Finder and loader of the modules in a pack (its layout: pack.py)."""
 
     def __init__(self, path):
         import io
@@ -36,24 +36,68 @@ class Pack:
             raise ImportError(path + " is not a pack of modules")
         size = int.from_bytes(head[8:], "little")
         self.loads = marshal.loads
-        version, self.index, self.names = self.loads(self.file.read(size))
+        self.start = HEADER + size
+        version, self.units, self.extensions, self.where, self.names = self.loads(self.file.read(size))
         if version != sys.hexversion:
             raise ImportError(path + " is of another Python")
-        self.start = HEADER + size
+        self.known = None
+
+    def part(self, offset, size):
+        """What was marshalled at this place."""
+        self.file.seek(self.start + offset)
+        return self.loads(self.file.read(size))
+
+    @property
+    def index(self):
+        """The modules by name: (is a package, offset, size) of the code."""
+        if self.known is None:
+            self.known = self.part(*self.where)
+        return self.known
 
     def everything(self):
         """The names of all modules of the bundle, in the pack or not."""
-        self.file.seek(self.start + self.names)
-        return self.loads(self.file.read())
+        return self.part(*self.names)
+
+    def run_unit(self, lane):
+        """Load what a quiet hook of this lane needs, without the import system's work for each module."""
+        modules = sys.modules
+        kind = type(sys)
+        for place in self.units.get(lane, ()):
+            for name, package, code in self.part(*place):
+                module = kind(name)
+                module.__spec__ = spec = self.spec(name, package)
+                module.__loader__ = self
+                module.__package__ = spec.parent
+                module.__file__ = inside(name.replace(".", "/") + ("/__init__.py" if package else ".py"))
+                if package:
+                    module.__path__ = spec.submodule_search_locations
+                modules[name] = module
+                exec(code, module.__dict__)
+                parent, _dot, own = name.rpartition(".")
+                if parent:
+                    setattr(modules[parent], own, module)
+
+    def spec(self, name, package):
+        """The spec of a module in the pack."""
+        spec = type(sys.__spec__)(name, self, is_package=package)
+        if package:
+            spec.submodule_search_locations.append(inside(name.replace(".", "/")))
+        return spec
 
     def find_spec(self, name, path=None, target=None):
-        """As importlib's finders: the spec of a module in the pack, None for any other."""
+        """As importlib's finders: the spec of a module in the pack or of an extension module that comes with
+        the interpreter, None for any other."""
+        file = self.extensions.get(name)
+        if file is not None:
+            return self.extension(name, inside(file))
         entry = self.index.get(name)
-        if entry is None:
-            return None
-        spec = type(sys.__spec__)(name, self, is_package=entry[0])
-        if entry[0]:
-            spec.submodule_search_locations.append(inside(name.replace(".", "/")))
+        return None if entry is None else self.spec(name, entry[0])
+
+    def extension(self, name, file):
+        """The spec of an extension module, found without a look at any folder."""
+        loader = sys.modules["_frozen_importlib_external"].ExtensionFileLoader(name, file)
+        spec = type(sys.__spec__)(name, loader, origin=file)
+        spec.has_location = True
         return spec
 
     def create_module(self, spec):
@@ -69,8 +113,7 @@ class Pack:
     def get_code(self, name):
         """The code object of a module."""
         _package, offset, size = self.index[name]
-        self.file.seek(self.start + offset)
-        return self.loads(self.file.read(size))
+        return self.part(offset, size)
 
     def get_filename(self, name):
         """Where the module would lie as a file; the files beside it do lie there."""
@@ -120,9 +163,10 @@ def set_up_the_rest():
     sys.path_importer_cache.clear()
 
 
-def hook_program(pack):
+def hook_program(pack, lane):
     """`ways.entry.main`, loaded with all that could fail to load before the hook's input is read."""
     sys.meta_path.append(Rest(pack))
+    pack.run_unit(lane)
     import ways.lanes.dispatch  # noqa: F401
     from ways.entry import main
 
@@ -185,13 +229,14 @@ def start(arguments):
     sys.frozen = True
     try:
         pack = Pack(inside(PACK))
-        sys.meta_path.insert(0, pack)
+        # Behind the finders of what is part of the interpreter, before the one that looks at folders.
+        sys.meta_path.insert(2, pack)
         if hook:
             # Loading modules makes many objects and no garbage: collecting it in between only costs time.
             import gc
 
             gc.set_threshold(50_000)
-            main = hook_program(pack)
+            main = hook_program(pack, arguments[1] if len(arguments) > 1 else "")
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in one line
         damaged(error, hook)
     if main is not None:

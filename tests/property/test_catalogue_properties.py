@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ways.catalogue import patterns
+from ways.catalogue import patterns, sieve
 from ways.catalogue.body import check_sections, normalise, split
 from ways.catalogue.frontmatter import parse_check, parse_way
 from ways.catalogue.globs import matches
 from ways.catalogue.literals import analyse, code
-from ways.catalogue.patterns import Book, Searcher, fold, pack
+from ways.catalogue.patterns import Book, Searcher, pack
+from ways.catalogue.sieve import fold
 from ways.catalogue.way import Broken, Check, Way
 
 # Letters that match ASCII ones when case is ignored, their neighbours, and plain ones.
@@ -44,8 +45,9 @@ TEXTS = st.text(st.sampled_from(LETTERS + "k-\n"), max_size=25)
 @pytest.fixture
 def every_text_is_long(monkeypatch):
     """So that short texts too are asked for trigrams, and searched only where a match can begin."""
-    monkeypatch.setattr(patterns, "_LONG_TEXT", 0)
-    monkeypatch.setattr(patterns, "_PLACES_PER_CHARACTER", 1)
+    monkeypatch.setattr(patterns, "LONG_TEXT", 0)
+    monkeypatch.setattr(sieve, "LONG_TEXT", 0)
+    monkeypatch.setattr(sieve, "_PLACES_PER_CHARACTER", 1)
 
 
 LENIENT = settings(

@@ -39,20 +39,22 @@ def content(roots: WayRoots, former: cache.CacheFile | None = None) -> tuple[dic
     return builder.finish()
 
 
-def recovered(roots: WayRoots, head: dict[str, Any], path: str) -> tuple[dict[str, Any], bytes]:
+def recovered(roots: WayRoots, head: dict[str, Any], path: str) -> tuple[dict[str, bytes], bytes]:
     """The content and the codes of the tail that belongs to `head`, made from the files because the tail
     is damaged; the cache at `path` is replaced."""
     fresh_head, tail = content(roots)
     write(path, cache.encode(fresh_head, tail))
     fresh, codes = cache.unpack_tail(tail)
     ids, check_ids = marshal.loads(head["names"])
-    ways, checks = ({marshal.loads(row)["id"]: row for row in fresh[part]} for part in ("ways", "checks"))
-    fresh["ways"] = tuple(ways.get(way_id) or _row(Way(way_id, "", CORE)) for way_id in ids)
-    fresh["checks"] = tuple(checks.get(way_id) or _row(Check(way_id, "", CORE)) for way_id in check_ids)
-    return fresh, codes
+    ways, checks = (
+        {marshal.loads(row)["id"]: row for row in marshal.loads(fresh[part])} for part in ("ways", "checks")
+    )
+    rows = (ways.get(way_id) or _row(Way(way_id, "", CORE)) for way_id in ids)
+    check_rows = (checks.get(way_id) or _row(Check(way_id, "", CORE)) for way_id in check_ids)
+    return {**fresh, "ways": marshal.dumps(tuple(rows)), "checks": marshal.dumps(tuple(check_rows))}, codes
 
 
-def unsettled(stamp: tuple[int, int, int, int] | None, now_ns: int) -> bool:
+def unsettled(stamp: tuple[int, ...] | None, now_ns: int) -> bool:
     """True when a further change could leave the same stamp, because the last one is too recent."""
     if stamp is None:
         return False
@@ -71,9 +73,10 @@ class _Former:
         self.built = 0
         if file is not None and tail is not None:
             known, self.codes = cache.unpack_tail(tail)
-            self.stamps = dict(zip(file.head["paths"], file.head["stamps"], strict=True))
-            self.rows = {marshal.loads(row)["path"]: row for row in (*known["ways"], *known["checks"])}
-            self.book = known["book"]
+            self.stamps = cache.stamps(file.head)
+            rows = (*marshal.loads(known["ways"]), *marshal.loads(known["checks"]))
+            self.rows = {marshal.loads(row)["path"]: row for row in rows}
+            self.book = marshal.loads(known["book"])
             self.built = file.head["built"]
 
 
@@ -162,7 +165,11 @@ class _Builder:
             return None
         for place in (path, os.path.dirname(path)):
             known = self.former.stamps.get(place)
-            if known is None or known != self.watch.get(place) or unsettled(known, self.former.built):
+            if (
+                known is None
+                or known != cache.comparable(self.watch.get(place))
+                or unsettled(known, self.former.built)
+            ):
                 return None
         return cache.make_check(row) if path.endswith(walk.CHECK_ENDING) else cache.make_way(row)
 
@@ -178,22 +185,27 @@ class _Builder:
             "roots": cache.identity(self.roots),
             "built": self.started,
             "settled": not any(unsettled(stamp, self.started) for stamp in self.watch.values()),
-            "paths": tuple(self.watch),
-            "stamps": tuple(self.watch.values()),
+            "watched": cache.grouped(self.watch, [folder for _kind, folder in self.roots.folders]),
             "counts": (len(ways), len(checks)),
             "names": marshal.dumps((tuple(ids), tuple(check.id for check in checks))),
             "broken": tuple((b.path, b.message, b.line, b.column) for b in self.broken),
             "shadowed": tuple(self.shadowed),
             "fields": fields,
+            "scopes": {index: way.scope for index, way in enumerate(ways) if way.scope},
             "lists": {
-                "trigger": tuple(index for index, way in enumerate(ways) if way.trigger),
-                "postcheck": tuple(index for index, way in enumerate(ways) if way.postcheck_file),
+                # What a hook looks at each time is in the head, so that it need not read the tail.
+                "trigger": tuple(
+                    (index, way.id, way.trigger, _row(way)) for index, way in enumerate(ways) if way.trigger
+                ),
+                "postcheck": tuple(
+                    (index, bool(way.postcheck_on)) for index, way in enumerate(ways) if way.postcheck_file
+                ),
             },
         }
         tail = {
-            "ways": tuple(_row(way) for way in ways),
-            "checks": tuple(_row(check) for check in checks),
-            "book": book.rows,
+            "ways": marshal.dumps(tuple(_row(way) for way in ways)),
+            "checks": marshal.dumps(tuple(_row(check) for check in checks)),
+            "book": marshal.dumps(book.rows),
         }
         return head, cache.pack_tail(tail, bytes(book.data))
 

@@ -12,23 +12,29 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from zlib import crc32
 
 from ways.catalogue.tables import Lazy, Tables
 from ways.catalogue.way import Broken, Catalogue, Check, Way, When
+from ways.core.checksum import SIZE, checksum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from ways.catalogue.way import WayRoots
 
 PREFIX, ENDING = "catalogue-", ".bin"
 MAGIC = b"ways-cat"
-FORMAT = 4
-# Magic, then length and CRC-32 of the head, then length and CRC-32 of the tail.
-_PREAMBLE = len(MAGIC) + 16
+FORMAT = 7
+# Magic, then length and checksum of the head, then length and checksum of the tail.
+_NUMBER = 4
+_PART = _NUMBER + SIZE
+_PREAMBLE = len(MAGIC) + 2 * _PART
+_MASK = (1 << 64) - 1
+# The stamp of what is not there.
+_NOTHING = (-1, -1, -1, -1)
+_ABSENT = (_MASK,) * 4
 # Enough for the head of an ordinary set of roots in one read.
 _FIRST_READ = 1 << 16
 
@@ -71,7 +77,7 @@ def identity(roots: WayRoots) -> tuple[str, str, str]:
 def cache_path(roots: WayRoots, cache_dir: str) -> str:
     """The cache file of a set of roots. Two sets that share a name would only rebuild in turns."""
     name = "\0".join(identity(roots)).encode("utf-8", "surrogatepass")
-    return os.path.join(cache_dir, f"{PREFIX}{crc32(name):08x}{crc32(name[::-1]):08x}{ENDING}")
+    return os.path.join(cache_dir, f"{PREFIX}{checksum(name).hex()}{ENDING}")
 
 
 def interpreter() -> tuple[Any, ...]:
@@ -84,8 +90,8 @@ def interpreter() -> tuple[Any, ...]:
 def encode(head: dict[str, Any], tail: bytes) -> bytes:
     """The bytes of a cache file."""
     packed = marshal.dumps(head)
-    numbers = (len(packed), crc32(packed), len(tail), crc32(tail))
-    return b"".join((MAGIC, *(number.to_bytes(4, "little") for number in numbers), packed, tail))
+    parts = [len(part).to_bytes(_NUMBER, "little") + checksum(part) for part in (packed, tail)]
+    return b"".join((MAGIC, *parts, packed, tail))
 
 
 class CacheFile:
@@ -100,7 +106,7 @@ class CacheFile:
         head: dict[str, Any],
         ready: bytes | None = None,
         descriptor: int = -1,
-        place: tuple[int, int, int] = (0, 0, 0),
+        place: tuple[int, int, bytes] = (0, 0, b""),
     ) -> None:
         self.head = head
         self._tail = ready
@@ -132,9 +138,8 @@ def open_cache(path: str) -> CacheFile | None:
         start = os.read(descriptor, _FIRST_READ)
         if start[: len(MAGIC)] != MAGIC or len(start) < _PREAMBLE:
             return None
-        head_length, head_sum, tail_length, tail_sum = (
-            int.from_bytes(start[at : at + 4], "little") for at in range(len(MAGIC), _PREAMBLE, 4)
-        )
+        head_length, head_sum = _part(start, len(MAGIC))
+        tail_length, tail_sum = _part(start, len(MAGIC) + _PART)
         packed = start[_PREAMBLE : _PREAMBLE + head_length]
         size = os.fstat(descriptor).st_size
         if size != _PREAMBLE + head_length + tail_length:
@@ -142,7 +147,7 @@ def open_cache(path: str) -> CacheFile | None:
         if len(packed) < head_length:
             packed += _read_exactly(descriptor, head_length - len(packed))
         # The checksum comes first: marshal must not see bytes that we did not write.
-        if crc32(packed) != head_sum:
+        if checksum(packed) != head_sum:
             return None
         head = marshal.loads(packed)
         if not isinstance(head, dict) or head.get("interpreter") != interpreter():
@@ -159,6 +164,11 @@ def open_cache(path: str) -> CacheFile | None:
             os.close(descriptor)
 
 
+def _part(start: bytes, at: int) -> tuple[int, bytes]:
+    """Length and checksum of head or tail, from the preamble."""
+    return int.from_bytes(start[at : at + _NUMBER], "little"), start[at + _NUMBER : at + _PART]
+
+
 def _read_exactly(descriptor: int, length: int) -> bytes:
     parts = []
     while length > 0:
@@ -170,7 +180,7 @@ def _read_exactly(descriptor: int, length: int) -> bytes:
     return b"".join(parts)
 
 
-def _read_tail(descriptor: int, offset: int, length: int, checksum: int) -> bytes | None:
+def _read_tail(descriptor: int, offset: int, length: int, expected: bytes) -> bytes | None:
     """The tail behind a descriptor, which is closed; None when it is damaged."""
     try:
         os.lseek(descriptor, offset, os.SEEK_SET)
@@ -179,7 +189,46 @@ def _read_tail(descriptor: int, offset: int, length: int, checksum: int) -> byte
         return None
     finally:
         os.close(descriptor)
-    return data if len(data) == length and crc32(data) == checksum else None
+    return data if len(data) == length and checksum(data) == expected else None
+
+
+def grouped(watch: dict[str, Any], folders: list[str]) -> tuple[tuple[str, tuple[str, ...], bytes], ...]:
+    """The watched paths and their stamps as (folder, names below it, stamps), the folder "" for whole paths.
+
+    A look from an open folder takes half the time of one that begins at the root; and the stamps, 8 bytes a
+    number, are compared in one go.
+    """
+    groups: dict[str, list[tuple[str, Any]]] = {"": []}
+    for path, stamp in watch.items():
+        folder = next((each for each in folders if path.startswith(each + os.sep)), "")
+        name = path[len(folder) + 1 :] if folder else path
+        groups.setdefault(folder, []).append((name, stamp))
+    return tuple(
+        (folder, tuple(name for name, _stamp in pairs), _packed(stamp for _name, stamp in pairs))
+        for folder, pairs in groups.items()
+        if pairs
+    )
+
+
+def _packed(found: Iterable[tuple[int, ...] | None]) -> bytes:
+    numbers = (number & _MASK for stamp in found for number in (stamp or _NOTHING))
+    return b"".join(number.to_bytes(8, sys.byteorder) for number in numbers)
+
+
+def stamps(head: dict[str, Any]) -> dict[str, tuple[int, ...] | None]:
+    """The watched paths with their stamps, as `comparable` gives them."""
+    found: dict[str, tuple[int, ...] | None] = {}
+    for folder, names, packed in head["watched"]:
+        numbers = memoryview(packed).cast("Q").tolist()
+        for at, name in enumerate(names):
+            found[os.path.join(folder, name)] = comparable(tuple(numbers[at * 4 : at * 4 + 4]))
+    return found
+
+
+def comparable(stamp: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """A stamp as it comes out of a cache file: every number in 64 bits without a sign."""
+    wrapped = tuple(number & _MASK for number in stamp or _NOTHING)
+    return None if wrapped == _ABSENT else wrapped
 
 
 def holds(head: dict[str, Any]) -> bool:
@@ -188,19 +237,34 @@ def holds(head: dict[str, Any]) -> bool:
     A cache whose files had changed within the last two seconds before it was built is not trusted: a
     later change in the same clock tick would leave the same times.
     """
-    if not head["settled"]:
-        return False
-    stat = os.stat
-    for path, expected in zip(head["paths"], head["stamps"], strict=True):
+    return bool(head["settled"]) and all(_unchanged(*group) for group in head["watched"])
+
+
+def _unchanged(folder: str, names: tuple[str, ...], packed: bytes) -> bool:
+    """True when the files below a folder have these stamps."""
+    opened = None
+    if folder and os.name == "nt":
+        names = tuple(os.path.join(folder, name) for name in names)
+    elif folder:
         try:
-            info = stat(path)
-        except (OSError, ValueError):
-            if expected is not None:
-                return False
-            continue
-        if (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino) != expected:
+            opened = os.open(folder, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
             return False
-    return True
+    found: list[int] = []
+    stat = os.stat
+    try:
+        for name in names:
+            try:
+                info = stat(name, dir_fd=opened)
+            except (OSError, ValueError):
+                found += _NOTHING
+                continue
+            found += (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    finally:
+        if opened is not None:
+            os.close(opened)
+    expected = memoryview(packed).cast("Q").tolist()
+    return found == expected or [number & _MASK for number in found] == expected
 
 
 class Tail:
@@ -214,11 +278,11 @@ class Tail:
         self._file = file
         self._roots = roots
         self._path = path
-        self._content: dict[str, Any] | None = None
+        self._content: dict[str, bytes] | None = None
         self._codes = b""
 
-    def content(self) -> dict[str, Any]:
-        """The rows of `ways`, `checks` and `book`."""
+    def content(self) -> dict[str, bytes]:
+        """The rows of `ways`, `checks` and `book`, each marshalled."""
         if self._content is None:
             raw = self._file.tail()
             if raw is not None:
@@ -236,42 +300,43 @@ class Tail:
 
     def ways(self) -> tuple[bytes, ...]:
         """The rows of the ways."""
-        rows: tuple[bytes, ...] = self.content()["ways"]
+        rows: tuple[bytes, ...] = marshal.loads(self.content()["ways"])
         return rows
 
     def checks(self) -> tuple[bytes, ...]:
         """The rows of the checks."""
-        rows: tuple[bytes, ...] = self.content()["checks"]
+        rows: tuple[bytes, ...] = marshal.loads(self.content()["checks"])
         return rows
 
     def book(self) -> tuple[dict[str, tuple[Any, ...]], bytes]:
         """The rows of the regexes, and the bytes that hold compiled code."""
-        return self.content()["book"], self._codes
+        return marshal.loads(self.content()["book"]), self._codes
 
 
-def pack_tail(content: dict[str, Any], codes: bytes) -> bytes:
+def pack_tail(content: dict[str, bytes], codes: bytes) -> bytes:
     """The bytes of a tail."""
     packed = marshal.dumps(content)
     return b"".join((len(packed).to_bytes(4, "little"), packed, codes))
 
 
-def unpack_tail(raw: bytes) -> tuple[dict[str, Any], bytes]:
+def unpack_tail(raw: bytes) -> tuple[dict[str, bytes], bytes]:
     """The content of a tail that is known to be whole, and the compiled regexes behind it."""
     length = int.from_bytes(raw[:4], "little")
-    content: dict[str, Any] = marshal.loads(raw[4 : 4 + length])
+    content: dict[str, bytes] = marshal.loads(raw[4 : 4 + length])
     return content, raw[4 + length :]
 
 
 def catalogue(head: dict[str, Any], tail: Tail) -> Catalogue:
     """The catalogue that a cache file describes."""
-    ways: Any = Lazy(head["counts"][0], tail.ways, make_way)
+    early = {index: row for index, _id, _kind, row in head["lists"]["trigger"]}
+    ways: Any = Lazy(head["counts"][0], tail.ways, make_way, early)
     checks: Any = Lazy(head["counts"][1], tail.checks, make_check)
     return Catalogue(
         ways=ways,
         checks=checks,
         broken=tuple(Broken(*row) for row in head["broken"]),
         shadowed=head["shadowed"],
-        tables=Tables(tail.ids, head["fields"], head["lists"], tail.book),
+        tables=Tables(tail.ids, head["fields"], head["lists"], tail.book, head["scopes"]),
     )
 
 

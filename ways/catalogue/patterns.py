@@ -7,8 +7,9 @@ from __future__ import annotations
 import marshal
 import os
 import time
-from zlib import compress, crc32, decompress
 
+from ways.catalogue.sieve import LONG_TEXT, Sieve
+from ways.core.checksum import SIZE, checksum
 from ways.core.record import record
 
 TYPE_CHECKING = False
@@ -27,65 +28,6 @@ MAX_TEXT = 1 << 18
 _UNTIMED_LIMITS = (MAX_TEXT, 5_000, 500, 16)
 # Arming a timer on Windows costs an import of ctypes; these are too cheap to need one.
 _CHEAP_TEXT = 2_000
-# From this length on a text is asked for its trigrams first, and a match looked for only where it can begin.
-_LONG_TEXT = 300
-# Trying one place costs about as much as searching through this many characters.
-_PLACES_PER_CHARACTER = 6
-# The letters beyond ASCII that match an ASCII letter when case is ignored.
-_FOLDS = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k"))
-
-
-def fold(text: str) -> str:
-    """`text` in lower case, as long as before, so that an ASCII literal in lower case stands in the result
-    exactly where `re` with IGNORECASE matches it in `text`."""
-    if not text.isascii():
-        for letter, plain in _FOLDS:
-            text = text.replace(letter, plain)
-    return text.lower()
-
-
-class Sieve:
-    """A folded text that is asked for many literals."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        folded = fold(text)
-        if not folded.isascii():
-            # One byte a letter is searched much faster. Where `?` stands for another letter, a literal
-            # with a question mark may be found that is not there; the regex still decides.
-            folded = folded.encode("ascii", "replace").decode("ascii")
-        self.folded = folded
-        # In a long text most literals are missing, and the trigrams know that without a search.
-        long = len(folded) > _LONG_TEXT
-        self._grams = {folded[at : at + 3] for at in range(len(folded) - 2)} if long else None
-
-    def holds(self, literal: str) -> bool:
-        """True when the literal occurs."""
-        grams = self._grams
-        if grams is not None:
-            for at in range(len(literal) - 2):
-                if literal[at : at + 3] not in grams:
-                    return False
-        return literal in self.folded
-
-    def holds_one(self, literals: tuple[str, ...]) -> bool:
-        """True when at least one of the literals occurs."""
-        return any(map(self.holds, literals))
-
-    def places(self, starts: tuple[tuple[str, int], ...]) -> list[int] | None:
-        """Every position at which a match can begin, in order; None when there are too many to try singly."""
-        most = len(self.text) // _PLACES_PER_CHARACTER
-        found: set[int] = set()
-        for literal, lead in starts:
-            if not self.holds(literal):
-                continue
-            at = self.folded.find(literal)
-            while at >= 0:
-                found.update(range(max(at - lead, 0), at + 1))
-                if len(found) > most:
-                    return None
-                at = self.folded.find(literal, at + 1)
-        return sorted(found)
 
 
 def problem(source: str) -> str:
@@ -172,15 +114,19 @@ class Book:
 
 def pack(arguments: tuple[Any, ...]) -> bytes:
     """Arguments of `_sre.compile`, as `literals.code` gives them, compressed, behind a checksum."""
+    from zlib import compress
+
     body = compress(marshal.dumps(arguments), 1)
-    return crc32(body).to_bytes(4, "little") + body
+    return checksum(body) + body
 
 
 def unpack(packed: bytes) -> tuple[Any, ...] | None:
     """The arguments for `_sre.compile`, None when the bytes are damaged."""
-    body = packed[4:]
-    if not body or crc32(body) != int.from_bytes(packed[:4], "little"):
+    body = packed[SIZE:]
+    if not body or checksum(body) != packed[:SIZE]:
         return None
+    from zlib import decompress
+
     source, flags, words, groups, index, names = marshal.loads(decompress(body))
     return source, flags, memoryview(words).cast("I").tolist(), groups, index, names
 
@@ -338,7 +284,7 @@ class Searcher:
         if compiled is None:
             # Not under the deadline: the code is ready, or its compilation was measured (problem).
             compiled = self._compiled[source] = self._book.compiled(source, row)
-        places = sieve.places(row.starts) if row.starts is not None and length > _LONG_TEXT else None
+        places = sieve.places(row.starts) if row.starts is not None and length > LONG_TEXT else None
 
         def first(text: str) -> Any:
             if places is None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import marshal
 
-from ways.catalogue.patterns import Book, Sieve
+from ways.catalogue.sieve import Sieve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, TypeVar
+
+    from ways.catalogue.patterns import Book
 
     T = TypeVar("T")
 
@@ -18,18 +20,22 @@ class Tables:
     """The part of a catalogue that a hook reads first.
 
     `fields` maps `pattern`, `commands`, `files`, `postcheck_on`, `check.commands` and `check.files` to
-    marshalled (index, literals) pairs in tree order; `lists` maps `trigger` and `postcheck` to indices.
-    `ids` and `book` give the ways' ids and the regexes when they are wanted.
+    marshalled (index, literals) pairs in tree order; `lists` maps `trigger` to (index, way id, trigger, row)
+    and `postcheck` to (index, whether the way has a `postcheck_on`).
+    `scopes` holds the scope of each way that names one, by index. `ids` and `book` give the ways' ids and the
+    regexes when they are wanted.
     """
 
     def __init__(
         self,
         ids: Callable[[], tuple[str, ...]],
         fields: Mapping[str, bytes],
-        lists: Mapping[str, tuple[int, ...]],
+        lists: Mapping[str, tuple[Any, ...]],
         book: Callable[[], tuple[dict[str, tuple[Any, ...]], bytes]],
+        scopes: Mapping[int, tuple[str, ...]],
     ) -> None:
         self.lists = lists
+        self.scopes = scopes
         self._ids = ids
         self._fields = fields
         self._make_book = book
@@ -40,6 +46,8 @@ class Tables:
     def book(self) -> Book:
         """The regexes."""
         if self._book is None:
+            from ways.catalogue.patterns import Book
+
             self._book = Book(*self._make_book())
         return self._book
 
@@ -63,12 +71,19 @@ class Tables:
 
 
 class Lazy:
-    """A sequence whose records are made from their rows when they are first asked for."""
+    """A sequence whose records are made from their rows when they are first asked for. `early` holds the rows
+    that are known without asking for all of them."""
 
     def __init__(
-        self, count: int, rows: Callable[[], tuple[bytes, ...]], make: Callable[[bytes], Any]
+        self,
+        count: int,
+        rows: Callable[[], tuple[bytes, ...]],
+        make: Callable[[bytes], Any],
+        early: Mapping[int, bytes] | None = None,
     ) -> None:
-        self._rows = rows
+        self._source = rows
+        self._rows: tuple[bytes, ...] | None = None
+        self._early = {} if early is None else early
         self._make = make
         self._made: list[Any] = [None] * count
 
@@ -80,8 +95,16 @@ class Lazy:
             return tuple(self[position] for position in range(*index.indices(len(self))))
         item = self._made[index]
         if item is None:
-            item = self._made[index] = self._make(self._rows()[index])
+            item = self._made[index] = self._make(self._row(index))
         return item
+
+    def _row(self, index: int) -> bytes:
+        row = self._early.get(index)
+        if row is not None:
+            return row
+        if self._rows is None:
+            self._rows = self._source()
+        return self._rows[index]
 
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self._made)))

@@ -12,7 +12,7 @@ from ways.core.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ways.catalogue.patterns import Book
     from ways.catalogue.tables import Tables
@@ -24,6 +24,11 @@ SESSION_START, CONTEXT_THRESHOLD, FILE_EXISTS = "session-start", "context-thresh
 ATTEND = "attend"
 # The signal that every message gives.
 ANY_SIGNAL = "message"
+
+
+def shares_scope(scope: tuple[str, ...], wanted: frozenset[str], default: tuple[str, ...]) -> bool:
+    """True when the scope of a way (the default one when it is empty) names one of those that are wanted."""
+    return not wanted.isdisjoint(scope or default)
 
 
 @record
@@ -190,15 +195,20 @@ class Catalogue:
             return None if index is None else self.ways[index]
         return next((way for way in self.ways if way.id == way_id), None)
 
-    def may_match(self, field: str, text: str) -> list[Way]:
-        """The ways, in tree order, whose regex in `field` (`pattern`, `commands`, `files`) may match `text`.
+    def may_match(
+        self, field: str, text: str, in_scope: Callable[[tuple[str, ...]], bool] = lambda _scope: True
+    ) -> list[Way]:
+        """The ways, in tree order, whose regex in `field` (`pattern`, `commands`, `files`) may match `text`
+        and of whose scope `in_scope` is true.
 
         No regex runs: a way is left out only when it has no such field or when `text` lacks a literal
         that each match of its regex contains.
         """
         if self.tables is not None:
-            return [self.ways[index] for index in self.tables.possible(field, text)]
-        return [way for way in self.ways if getattr(way, field)]
+            possible = self.tables.possible(field, text)
+            scopes = self.tables.scopes if possible else {}
+            return [self.ways[index] for index in possible if in_scope(scopes.get(index, ()))]
+        return [way for way in self.ways if getattr(way, field) and in_scope(way.scope)]
 
     def checks_that_may_match(self, field: str, text: str) -> list[Check]:
         """As may_match, for the regexes of checks (`commands`, `files`)."""
@@ -206,14 +216,19 @@ class Catalogue:
             return [self.checks[index] for index in self.tables.possible(f"check.{field}", text)]
         return [check for check in self.checks if getattr(check, field)]
 
-    def with_trigger(self) -> list[Way]:
-        """The ways with a trigger of their own (state or message), in tree order."""
+    def with_trigger(self, wanted: Callable[[str, str], bool] = lambda _id, _trigger: True) -> list[Way]:
+        """The ways with a trigger of their own (state or message) of whose id and trigger `wanted` is true,
+        in tree order."""
         if self.tables is not None:
-            return [self.ways[index] for index in self.tables.lists["trigger"]]
-        return [way for way in self.ways if way.trigger]
+            rows = self.tables.lists["trigger"]
+            return [self.ways[index] for index, way_id, trigger, _row in rows if wanted(way_id, trigger)]
+        return [way for way in self.ways if way.trigger and wanted(way.id, way.trigger)]
 
-    def with_postcheck(self) -> list[Way]:
-        """The ways that have a postcheck beside them, in tree order."""
-        if self.tables is not None:
-            return [self.ways[index] for index in self.tables.lists["postcheck"]]
-        return [way for way in self.ways if way.postcheck_file]
+    def with_postcheck(self, call: str) -> list[Way]:
+        """The ways that have a postcheck beside them, in tree order, but for those whose `postcheck_on`
+        cannot match `call`. No regex runs."""
+        if self.tables is None:
+            return [way for way in self.ways if way.postcheck_file]
+        possible = self.tables.possible("postcheck_on", call)
+        rows = self.tables.lists["postcheck"]
+        return [self.ways[index] for index, chooses in rows if not chooses or index in possible]

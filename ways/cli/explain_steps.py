@@ -15,7 +15,7 @@ from ways.cli.author_match import GATED, HELD_BACK, REFUSED
 from ways.core import text
 from ways.disclosure import refire
 from ways.disclosure.budget import Budget
-from ways.matching import semantic
+from ways.matching.tuning import fire_threshold
 from ways.matching.types import PROMPT
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _gates(row: Row, hit: Hit, tuning: Tuning, decides: str) -> tuple[Gate, ...]
     if decides == "late interaction":
         return _late(row, tuning)
     boosted = bool(hit.boosted_by) or hit.score < tuning.semantic_fire_probability
-    return _probabilities(row, semantic.fire_threshold(tuning, boosted))
+    return _probabilities(row, fire_threshold(tuning, boosted))
 
 
 def _probabilities(row: Row, threshold: float) -> tuple[Gate, ...]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # Just those that PyInstaller's starter sets: LD_PRELOAD and macOS's DYLD_… are the user's, and stay.
 _LOADER_VARIABLES = ("LD_LIBRARY_PATH", "LIBPATH")
+# Asked for twice in each hook, and answered by a look at every folder above.
+_folders: dict[str, str] = {}
 _RUNTIME_PREFIXES = ("_PYI_", "_MEIPASS", "PYINSTALLER_RESET_ENVIRONMENT")
 _restored: list[bool] = []  # holds something once this process's own environment is the user's again
 
@@ -56,7 +58,10 @@ def version_folder() -> str:
     """
     if not getattr(sys, "frozen", False):
         return ""
-    return os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
+    program = sys.executable
+    if program not in _folders:
+        _folders[program] = os.path.dirname(os.path.dirname(os.path.realpath(program)))
+    return _folders[program]
 
 
 def platform_name(platform: str | None = None) -> str:

@@ -29,48 +29,61 @@ def record(cls: type[T]) -> type[T]:
     Defaults are shared between instances, so they must be immutable (tuples, not lists).
     Raises TypeError when an instance is made with a missing, doubled or unknown field.
     """
-    names = tuple(cls.__dict__.get("__annotations__", {}))  # noqa: RUF063 - inspect costs more than a hook
-    defaults = {name: cls.__dict__.get(name, _REQUIRED) for name in names}
-    count = len(names)
-    known = frozenset(names)
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if len(args) > count:
-            raise TypeError(f"{cls.__name__} takes {count} fields, {len(args)} were given")
-        values = self.__dict__
-        for name, value in zip(names, args, strict=False):
-            values[name] = value
-        for name in kwargs:
-            if name not in known or name in values:
-                raise TypeError(f"{cls.__name__} got an unknown or doubled field {name!r}")
-        values.update(kwargs)
-        if len(values) < count:
-            for name in names:
-                if name not in values:
-                    default = defaults[name]
-                    if default is _REQUIRED:
-                        raise TypeError(f"{cls.__name__} needs the field {name!r}")
-                    values[name] = default
-
-    def __setattr__(self: Any, name: str, value: Any) -> None:
-        raise AttributeError(f"{cls.__name__} is immutable")
-
-    def __delattr__(self: Any, name: str) -> None:
-        raise AttributeError(f"{cls.__name__} is immutable")
-
-    def __eq__(self: Any, other: Any) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    def __hash__(self: Any) -> int:
-        return hash((cls, *(self.__dict__[name] for name in names)))
-
-    def __repr__(self: Any) -> str:
-        inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in names)
-        return f"{cls.__name__}({inside})"
-
-    for method in (__init__, __setattr__, __delattr__, __eq__, __hash__, __repr__):
-        setattr(cls, method.__name__, method)
+    cls.__record__ = tuple(cls.__dict__.get("__annotations__", {}))  # type: ignore[attr-defined]  # noqa: RUF063 - inspect costs more than a hook
+    for name, method in _METHODS:
+        setattr(cls, name, method)
     return cls
+
+
+# One set of methods for all records: making them anew for each class would cost a hook half a millisecond.
+
+
+def _init(self: Any, *args: Any, **kwargs: Any) -> None:
+    cls = type(self)
+    names = cls.__record__
+    values = self.__dict__
+    if args:
+        if len(args) > len(names):
+            raise TypeError(f"{cls.__name__} takes {len(names)} fields, {len(args)} were given")
+        values.update(zip(names, args, strict=False))
+    for name in kwargs:
+        if name not in names or name in values:
+            raise TypeError(f"{cls.__name__} got an unknown or doubled field {name!r}")
+    values.update(kwargs)
+    if len(values) < len(names):
+        for name in names:
+            if name not in values:
+                default = getattr(cls, name, _REQUIRED)
+                if default is _REQUIRED:
+                    raise TypeError(f"{cls.__name__} needs the field {name!r}")
+                values[name] = default
+
+
+def _refuse(self: Any, name: str, value: Any = None) -> None:
+    raise AttributeError(f"{type(self).__name__} is immutable")
+
+
+def _eq(self: Any, other: Any) -> bool:
+    return type(self) is type(other) and self.__dict__ == other.__dict__
+
+
+def _hash(self: Any) -> int:
+    return hash((type(self), *(self.__dict__[name] for name in type(self).__record__)))
+
+
+def _repr(self: Any) -> str:
+    inside = ", ".join(f"{name}={self.__dict__[name]!r}" for name in type(self).__record__)
+    return f"{type(self).__name__}({inside})"
+
+
+_METHODS = (
+    ("__init__", _init),
+    ("__setattr__", _refuse),
+    ("__delattr__", _refuse),
+    ("__eq__", _eq),
+    ("__hash__", _hash),
+    ("__repr__", _repr),
+)
 
 
 def replace(instance: T, **changes: Any) -> T:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     # dot product; anything but an array means that it could not be done
     Best = Callable[[Vector, memoryview[float], int, memoryview[int], int], Any]
 
-FLOAT = 4
 ALIASES, BODIES = 0, 2
 
 
@@ -79,20 +78,9 @@ def body_score(corpus: Sidecar, position: int, vector: Vector, best: Best = plai
 
 def reduce_rows(corpus: Sidecar, vectors: Sequence[Vector | None], best: Best = plain) -> bytes:
     """The answer of the resident embedder: per vector `2 * len(corpus.ids)` native float32, first
-    the alias scores of all ids, then their body scores. `split_reduced` reads it."""
+    the alias scores of all ids, then their body scores. `wire.split_reduced` reads it."""
     aliases, bodies = alias_scores(corpus, vectors, best), body_scores(corpus, vectors, best)
     return b"".join(part for pair in zip(aliases, bodies, strict=True) for part in pair)
-
-
-def split_reduced(
-    answer: bytes | memoryview, ids: int, texts: int
-) -> list[tuple[memoryview[float], memoryview[float]]] | None:
-    """Per text (alias scores, body scores) of what reduce_rows made; None when the length is wrong."""
-    if len(answer) != texts * ids * 2 * FLOAT:
-        return None
-    values = memoryview(answer).cast("f")
-    starts = [number * ids * 2 for number in range(texts)]
-    return [(values[start : start + ids], values[start + ids : start + 2 * ids]) for start in starts]
 
 
 def _scores(

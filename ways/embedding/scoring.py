@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import isnan
 
 from ways.core.record import record
-from ways.embedding import cosine, sidecar
+from ways.embedding import client, cosine, near, sidecar
 from ways.matching.types import EN, MULTI, LaneScores, Scores
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ways.catalogue.way import Way
     from ways.core.roots import Roots
     from ways.embedding.engine import Engine, EngineProblem
+    from ways.embedding.near import Asked
     from ways.embedding.sidecar import Sidecar
 
     Vector = array[float]
@@ -122,20 +123,29 @@ def semantic_scores(
     resident: bool = True,
     idle_minutes: float = 10.0,
     opener: Opener | None = None,
+    asked: Asked | None = None,
 ) -> Semantic:
     """The scores of a reduced surface and its sentence chunks; with `localized` (the language is not
     English) on the multilingual lane too, where it was built.
 
     `chunks` is () on a surface that is matched as a single vector. With `resident` (the setting
     `engine.resident`) a running resident is asked first, and when none runs one is started for the next
-    hook, to stay for `idle_minutes`. `opener` replaces `open_engine`. Raises nothing.
+    hook, to stay for `idle_minutes`; `asked` is what it was asked already (ways.embedding.near). `opener`
+    replaces `open_engine`. Raises nothing.
     """
     found: dict[str, LaneScores] = {}
     reasons = []
     engine_missing = False
     for lane in (EN, MULTI) if localized else (EN,):
         scores = score_surface(
-            whole, chunks, roots, lane=lane, resident=resident, idle_minutes=idle_minutes, opener=opener
+            whole,
+            chunks,
+            roots,
+            lane=lane,
+            resident=resident,
+            idle_minutes=idle_minutes,
+            opener=opener,
+            asked=asked if lane == EN else None,
         )
         if isinstance(scores, NoScores):
             # Another language without the model, or before the first build, is no fault.
@@ -156,6 +166,7 @@ def score_surface(
     resident: bool = True,
     idle_minutes: float = 10.0,
     opener: Opener | None = None,
+    asked: Asked | None = None,
 ) -> LaneScores | NoScores:
     """The scores of one lane: `whole` against the aliases, and on the English lane each of at least
     two chunks against aliases and bodies. Every cosine counts, a negative one too. Raises nothing.
@@ -167,13 +178,12 @@ def score_surface(
         why = _cannot_build(roots) if lane == EN and opener is None else ""
         reason = "; ".join(part for part in (f"no corpus: {corpus.reason}", why) if part)
         return NoScores(reason, engine=bool(why), unbuilt=corpus.missing)
-    parts = tuple(chunks) if lane == EN and len(chunks) > 1 else ()
-    texts = list(dict.fromkeys((whole, *parts)))
-    places = [texts.index(part) for part in parts]
+    texts, places = near.texts_of(whole, chunks if lane == EN else ())
     if resident:
-        from ways.embedding import client
-
-        answered = client.score(roots, lane, corpus, texts, idle_minutes=idle_minutes)
+        if asked is not None and asked.texts == texts:
+            answered = _heard(corpus, asked)
+        else:
+            answered = client.score(roots, lane, corpus, texts, idle_minutes=idle_minutes)
         if not isinstance(answered, client.NoAnswer):
             return _answered(corpus, answered, places)
     if opener is None:
@@ -181,6 +191,13 @@ def score_surface(
 
         opener = open_engine
     return _in_process(corpus, texts, places, opener(lane, roots))
+
+
+def _heard(corpus: Sidecar, asked: Asked) -> client.Scores | client.NoAnswer:
+    """What the resident has answered, if it is about this corpus."""
+    if isinstance(asked.answer, client.NoAnswer):
+        return asked.answer
+    return client.scores_of(asked.answer, corpus.corpus_hash, len(corpus.ids), len(asked.texts))
 
 
 def _cannot_build(roots: Roots) -> str:
@@ -209,7 +226,7 @@ def holds(corpus: Sidecar, way: Way) -> bool:
 
 
 def _in_process(
-    corpus: Sidecar, texts: list[str], places: list[int], engine: Engine | EngineProblem
+    corpus: Sidecar, texts: Sequence[str], places: Sequence[int], engine: Engine | EngineProblem
 ) -> LaneScores | NoScores:
     from ways.embedding.engine import EngineProblem
 
@@ -231,9 +248,7 @@ def _in_process(
     )
 
 
-def _answered(
-    corpus: Sidecar, answered: list[tuple[memoryview[float], memoryview[float]]], places: list[int]
-) -> LaneScores:
+def _answered(corpus: Sidecar, answered: client.Scores, places: Sequence[int]) -> LaneScores:
     return LaneScores(
         fit=corpus.fit,
         holds=lambda way: holds(corpus, way),

@@ -18,36 +18,19 @@ tables' on every load.
 from __future__ import annotations
 
 import os
-import struct
 import sys
-import zlib
 from operator import add
 
+from ways.core.checksum import checksum
 from ways.core.record import record
+from ways.embedding import header as headers
+from ways.embedding.header import HASH_SIZE, HEADER_SIZE, SPAN_SIZE, Header, Problem, path_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAGIC = b"WAYSVEC1"
-VERSION = 1
-HASH_SIZE = 16
-ROW_ALIGNMENT = 64
-MAX_DIMENSIONS = 8192
-# magic, version, dimensions, ids, rows, ids at, ids size, spans at, hashes at, rows at, total size,
-# model hash, corpus hash, a, b, checksum of the tables, checksum of the rows; then the header's own.
-_HEADER = struct.Struct("<8sIIIIQQQQQQ32s32sddII")
-_CHECKSUM = struct.Struct("<I")
-HEADER_SIZE = 192
-_SPAN = struct.Struct("<4I")
-
-
-@record
-class Problem:
-    """Why there is no corpus: `missing` is True when it was simply never built."""
-
-    reason: str
-    missing: bool = False
+__all__ = ["HASH_SIZE", "HEADER_SIZE", "Entry", "Problem", "Sidecar", "Span", "encode", "load", "path_in"]
 
 
 @record
@@ -68,14 +51,14 @@ class Sidecar:
     as long as this object lives, also after the file was replaced.
     """
 
-    def __init__(self, path: str, data: memoryview, header: _Fields, ids: list[str]) -> None:
+    def __init__(self, path: str, data: memoryview, header: Header, ids: list[str]) -> None:
         self.path = path
         self._data = data
         self.dimensions = header.dimensions
         self.row_count = header.rows
         self.ids = ids
         self.index = dict(zip(ids, range(len(ids)), strict=True))
-        self.spans = data[header.spans_at : header.spans_at + len(ids) * _SPAN.size].cast("I")
+        self.spans = data[header.spans_at : header.spans_at + len(ids) * SPAN_SIZE].cast("I")
         self.text_hashes = data[header.hashes_at : header.hashes_at + header.rows * HASH_SIZE]
         self.rows: memoryview[float] = data[header.rows_at : header.total].cast("f")
         self.model_hash = header.model_hash.hex()
@@ -101,29 +84,6 @@ class Sidecar:
         return self.rows[row * self.dimensions : (row + 1) * self.dimensions]
 
 
-@record
-class _Fields:
-    dimensions: int
-    ids: int
-    rows: int
-    ids_at: int
-    ids_size: int
-    spans_at: int
-    hashes_at: int
-    rows_at: int
-    total: int
-    model_hash: bytes
-    corpus_hash: bytes
-    fit: tuple[float, float] | None
-    tables_checksum: int
-    rows_checksum: int
-
-
-def path_in(cache: str, lane: str) -> str:
-    """Where the sidecar of a lane lies in a cache root."""
-    return os.path.join(cache, f"ways-corpus-{lane}.bin")
-
-
 def text_hash(text: str) -> bytes:
     """The 16-byte hash of a text by which its vector is found again."""
     from hashlib import blake2b
@@ -142,7 +102,7 @@ def load(path: str, mapped: bool = True) -> Sidecar | Problem:
     data = _contents(path, mapped)
     if isinstance(data, Problem):
         return data
-    fields = _parse_header(data)
+    fields = headers.parse(data, len(data))
     if isinstance(fields, Problem):
         return Problem(f"{path}: {fields.reason}")
     ids = _parse_tables(data, fields)
@@ -156,9 +116,9 @@ def verify(path: str) -> Problem | None:
     opened = load(path)
     if isinstance(opened, Problem):
         return opened
-    fields = _parse_header(opened._data)
+    fields = headers.parse(opened._data, len(opened._data))
     assert not isinstance(fields, Problem)  # load has just parsed the same bytes
-    if zlib.crc32(opened._data[fields.rows_at : fields.total]) != fields.rows_checksum:
+    if checksum(opened._data[fields.rows_at : fields.total]) != fields.rows_checksum:
         return Problem(f"{path}: the vectors do not match their checksum")
     return None
 
@@ -200,45 +160,9 @@ def _read(descriptor: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _parse_header(data: memoryview) -> _Fields | Problem:
-    """The header's fields after every check that needs no other byte of the file."""
-    if len(data) < HEADER_SIZE or bytes(data[:8]) != MAGIC:
-        return Problem("not a corpus file")
-    (checksum,) = _CHECKSUM.unpack(data[HEADER_SIZE - 4 : HEADER_SIZE])
-    if zlib.crc32(data[: HEADER_SIZE - 4]) != checksum:
-        return Problem("the header does not match its checksum")
-    values = _HEADER.unpack(data[: _HEADER.size])
-    if values[1] != VERSION:
-        return Problem(f"written in format {values[1]}, this program reads {VERSION}")
-    a, b = values[13], values[14]
-    fit = (a, b) if -1e300 < a < 1e300 and -1e300 < b < 1e300 and a > 0 else None  # NaN fails every test
-    names = ("dimensions", "ids", "rows", "ids_at", "ids_size", "spans_at", "hashes_at", "rows_at", "total")
-    sizes = dict(zip(names, values[2:11], strict=True))
-    fields = _Fields(
-        **sizes,
-        model_hash=values[11],
-        corpus_hash=values[12],
-        fit=fit,
-        tables_checksum=values[15],
-        rows_checksum=values[16],
-    )
-    if fields.total != len(data):
-        return Problem("cut short" if len(data) < fields.total else "longer than it says")
-    laid_out = _layout(fields.dimensions, fields.ids, fields.rows, fields.ids_size)
-    if not 0 < fields.dimensions <= MAX_DIMENSIONS or laid_out != (
-        fields.ids_at,
-        fields.spans_at,
-        fields.hashes_at,
-        fields.rows_at,
-        fields.total,
-    ):
-        return Problem("the header contradicts itself")
-    return fields
-
-
-def _parse_tables(data: memoryview, fields: _Fields) -> list[str] | Problem:
+def _parse_tables(data: memoryview, fields: Header) -> list[str] | Problem:
     """The ids, after checking that every span lies inside the rows."""
-    if zlib.crc32(data[fields.ids_at : fields.rows_at]) != fields.tables_checksum:
+    if checksum(data[fields.ids_at : fields.rows_at]) != fields.tables_checksum:
         return Problem("the tables do not match their checksum")
     blob = bytes(data[fields.ids_at : fields.ids_at + fields.ids_size])
     try:
@@ -247,24 +171,11 @@ def _parse_tables(data: memoryview, fields: _Fields) -> list[str] | Problem:
         return Problem("the ids are not text")
     if len(ids) != fields.ids:
         return Problem("the number of ids is wrong")
-    spans = data[fields.spans_at : fields.spans_at + fields.ids * _SPAN.size].cast("I")
+    spans = data[fields.spans_at : fields.spans_at + fields.ids * SPAN_SIZE].cast("I")
     ends = (max(map(add, spans[at::4], spans[at + 1 :: 4]), default=0) for at in (0, 2))
     if max(ends) > fields.rows:
         return Problem("a row lies outside the file")
     return ids
-
-
-def _layout(dimensions: int, ids: int, rows: int, ids_size: int) -> tuple[int, int, int, int, int]:
-    """Where ids, spans, hashes and rows begin, and the total size."""
-    ids_at = HEADER_SIZE
-    spans_at = _aligned(ids_at + ids_size, 8)
-    hashes_at = spans_at + ids * _SPAN.size
-    rows_at = _aligned(hashes_at + rows * HASH_SIZE, ROW_ALIGNMENT)
-    return ids_at, spans_at, hashes_at, rows_at, rows_at + rows * dimensions * 4
-
-
-def _aligned(offset: int, step: int) -> int:
-    return -(-offset // step) * step
 
 
 @record
@@ -298,35 +209,32 @@ def encode(
     if any("\n" in name or not name for name in ids):
         raise ValueError("a corpus id is empty or holds a newline")
     blob = "\n".join(ids).encode("utf-8")
-    at = _layout(dimensions, len(ids), len(entries), len(blob))
+    at = headers.layout(dimensions, len(ids), len(entries), len(blob))
     ids_at, spans_at, hashes_at, rows_at, total = at
     tables = bytearray(rows_at - ids_at)
     tables[: len(blob)] = blob
-    spans = b"".join(_SPAN.pack(*span) for span in _spans(entries, ids))
+    numbers = (number for span in _spans(entries, ids) for number in span)
+    spans = b"".join(number.to_bytes(4, "little") for number in numbers)
     tables[spans_at - ids_at : spans_at - ids_at + len(spans)] = spans
     hashes = b"".join(entry.text_hash for entry in entries)
     tables[hashes_at - ids_at : hashes_at - ids_at + len(hashes)] = hashes
-    a, b = fit if fit is not None else (float("nan"), float("nan"))
-    header = _HEADER.pack(
-        MAGIC,
-        VERSION,
-        dimensions,
-        len(ids),
-        len(entries),
-        ids_at,
-        len(blob),
-        spans_at,
-        hashes_at,
-        rows_at,
-        total,
-        bytes.fromhex(model_hash),
-        bytes.fromhex(corpus_hash),
-        a,
-        b,
-        zlib.crc32(tables),
-        zlib.crc32(vectors),
-    ).ljust(HEADER_SIZE - 4, b"\0")
-    return b"".join((header, _CHECKSUM.pack(zlib.crc32(header)), tables, vectors))
+    head = Header(
+        dimensions=dimensions,
+        ids=len(ids),
+        rows=len(entries),
+        ids_at=ids_at,
+        ids_size=len(blob),
+        spans_at=spans_at,
+        hashes_at=hashes_at,
+        rows_at=rows_at,
+        total=total,
+        model_hash=bytes.fromhex(model_hash),
+        corpus_hash=bytes.fromhex(corpus_hash),
+        fit=fit,
+        tables_checksum=checksum(bytes(tables)),
+        rows_checksum=checksum(vectors),
+    )
+    return b"".join((headers.encode(head), tables, vectors))
 
 
 def _spans(entries: Sequence[Entry], ids: list[str]) -> list[tuple[int, int, int, int]]:

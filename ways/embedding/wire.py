@@ -9,8 +9,6 @@ a resident of another version can always be asked to stop, and can always say th
 
 from __future__ import annotations
 
-import struct
-
 from ways.core.record import record
 
 TYPE_CHECKING = False
@@ -25,9 +23,15 @@ MAX_ANSWER = 1 << 26
 MAX_TEXTS = 64
 MAX_DEADLINE_MS = 60_000
 
-_REQUEST = struct.Struct("<HBBIHHH")
-_ANSWER = struct.Struct("<HBBHH32s")
-_START = struct.Struct("<HB")
+# Bytes of the numbers in a request before its texts (a hook does without `struct`): version, operation,
+# flags, deadline, lengths of the program's version and of the path, number of texts.
+_REQUEST = (2, 1, 1, 4, 2, 2, 2)
+# Of an answer: version, status, flags, lengths of the program's version and of the message; then the hash.
+_ANSWER = (2, 1, 1, 2, 2)
+_HASH = 32
+_START = (2, 1)
+_SIZE = 4
+FLOAT = 4
 
 
 class WireError(Exception):
@@ -58,10 +62,24 @@ class Answer:
 
 def operation(data: bytes) -> tuple[int, int]:
     """(version, operation) of a request of any version. Raises WireError."""
-    if len(data) < _START.size:
-        raise WireError("cut short")
-    version, number = _START.unpack_from(data)
+    version, number = _numbers(data, _START)
     return version, number
+
+
+def _numbers(data: bytes, sizes: tuple[int, ...]) -> list[int]:
+    """The numbers at the beginning of `data`. Raises WireError when it is cut short."""
+    if len(data) < sum(sizes):
+        raise WireError("cut short")
+    found = []
+    at = 0
+    for size in sizes:
+        found.append(int.from_bytes(data[at : at + size], "little"))
+        at += size
+    return found
+
+
+def _packed(numbers: Sequence[int], sizes: Sequence[int]) -> bytes:
+    return b"".join(number.to_bytes(size, "little") for number, size in zip(numbers, sizes, strict=True))
 
 
 def encode_request(request: Request) -> bytes:
@@ -72,28 +90,30 @@ def encode_request(request: Request) -> bytes:
     if len(texts) > MAX_TEXTS or size > MAX_REQUEST - 16384 or len(corpus) > 8192 or len(program) > 256:
         raise WireError(f"{len(texts)} texts of {size} bytes are more than a request holds")
     deadline = max(0, min(request.deadline_ms, MAX_DEADLINE_MS))
-    head = _REQUEST.pack(VERSION, request.operation, 0, deadline, len(program), len(corpus), len(texts))
-    return b"".join((head, program, corpus, struct.pack(f"<{len(texts)}I", *map(len, texts)), *texts))
+    numbers = (VERSION, request.operation, 0, deadline, len(program), len(corpus), len(texts))
+    sizes = _packed([len(text) for text in texts], [_SIZE] * len(texts))
+    return b"".join((_packed(numbers, _REQUEST), program, corpus, sizes, *texts))
 
 
 def parse_request(data: bytes) -> Request:
     """Raises WireError for anything that encode_request would not have written."""
     try:
-        version, number, _, deadline, program_size, corpus_size, count = _REQUEST.unpack_from(data)
+        version, number, _, deadline, program_size, corpus_size, count = _numbers(data, _REQUEST)
         if version != VERSION or number not in {SCORE, STATUS, STOP} or count > MAX_TEXTS:
             raise WireError("not a request of this version")
-        at = _REQUEST.size + program_size + corpus_size
-        program = data[_REQUEST.size : _REQUEST.size + program_size].decode("utf-8")
-        corpus = data[_REQUEST.size + program_size : at].decode("utf-8", "surrogateescape")
-        sizes = struct.unpack_from(f"<{count}I", data, at)
-        at += 4 * count
+        start = sum(_REQUEST)
+        at = start + program_size + corpus_size
+        program = data[start : start + program_size].decode("utf-8")
+        corpus = data[start + program_size : at].decode("utf-8", "surrogateescape")
+        sizes = _numbers(data[at:], (_SIZE,) * count)
+        at += _SIZE * count
         if at + sum(sizes) != len(data):
             raise WireError("its sizes do not add up")
         texts = []
         for size in sizes:
             texts.append(data[at : at + size].decode("utf-8"))
             at += size
-    except (struct.error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise WireError(str(error)) from error
     return Request(number, program, min(deadline, MAX_DEADLINE_MS), corpus, tuple(texts))
 
@@ -101,8 +121,8 @@ def parse_request(data: bytes) -> Request:
 def encode_answer(answer: Answer) -> bytes:
     """The bytes of an answer; a long message is cut."""
     program, message = answer.program.encode("utf-8")[:256], answer.message.encode("utf-8", "replace")[:4096]
-    head = _ANSWER.pack(VERSION, answer.status, 0, len(program), len(message), answer.corpus_hash)
-    return b"".join((head, program, message, answer.scores))
+    head = _packed((VERSION, answer.status, 0, len(program), len(message)), _ANSWER)
+    return b"".join((head, answer.corpus_hash, program, message, answer.scores))
 
 
 def parse_answer(data: bytes) -> Answer:
@@ -111,16 +131,29 @@ def parse_answer(data: bytes) -> Answer:
     if version != VERSION:
         return Answer(OTHER_VERSION, "")
     try:
-        _, _, _, program_size, message_size, corpus_hash = _ANSWER.unpack_from(data)
-        middle = _ANSWER.size + program_size
+        _, _, _, program_size, message_size = _numbers(data, _ANSWER)
+        start = sum(_ANSWER) + _HASH
+        middle = start + program_size
         end = middle + message_size
         if end > len(data):
             raise WireError("cut short")
-        program = data[_ANSWER.size : middle].decode("utf-8")
+        program = data[start:middle].decode("utf-8")
         message = data[middle:end].decode("utf-8", "replace")
-    except (struct.error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise WireError(str(error)) from error
-    return Answer(status, program, message, corpus_hash, memoryview(data)[end:])
+    return Answer(status, program, message, data[start - _HASH : start], memoryview(data)[end:])
+
+
+def split_reduced(
+    answer: bytes | memoryview, ids: int, texts: int
+) -> list[tuple[memoryview[float], memoryview[float]]] | None:
+    """Per text (alias scores, body scores) of what `cosine.reduce_rows` made; None when the length is
+    wrong."""
+    if len(answer) != texts * ids * 2 * FLOAT:
+        return None
+    values = memoryview(answer).cast("f")
+    starts = [number * ids * 2 for number in range(texts)]
+    return [(values[start : start + ids], values[start + ids : start + 2 * ids]) for start in starts]
 
 
 def is_older(version: str, than: str) -> bool:

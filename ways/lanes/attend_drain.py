@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ways.attend.message import Message
     from ways.lanes.context import Context
-    from ways.lanes.show import Showing
+    from ways.lanes.showing import Showing
 
 LOCK_SECONDS = 1.0
 TRIGGER = "attend"
@@ -68,7 +68,7 @@ def _deliver(context: Context, inbox: Inbox) -> None:
 def _show(context: Context, taken: list[Message], rendered: str) -> bool:
     """Print the messages and the ways that they bring; True when the messages were printed."""
     from ways.lanes import show
-    from ways.lanes.show import Showing
+    from ways.lanes.showing import Showing
 
     wanted = [Showing(way=None, trigger=TRIGGER, text=rendered), *_ways(context, taken)]
     shown = show.deliver(context, show.prepare(context, wanted, context.scope))
@@ -78,16 +78,16 @@ def _show(context: Context, taken: list[Message], rendered: str) -> bool:
 def _ways(context: Context, taken: list[Message]) -> list[Showing]:
     """The ways that wait for a signal of one of these messages, in tree order."""
     from ways.catalogue import way as model
-    from ways.lanes import scan
     from ways.lanes.allowed import allowed
-    from ways.lanes.show import Showing
+    from ways.lanes.rules import is_eligible
+    from ways.lanes.showing import Showing
 
     if not allowed(context):
         return []
     given = dict.fromkeys(signal for message in taken for signal in message.signals)
     found = []
-    for way in context.catalogue.with_trigger():
+    for way in context.catalogue.with_trigger(lambda _id, trigger: trigger == model.ATTEND):
         heard = next((signal for signal in given if signal in way.signals), "")
-        if way.trigger == model.ATTEND and heard and scan.is_eligible(context, way):
+        if heard and is_eligible(context, way):
             found.append(Showing(way=way, trigger=f"{TRIGGER}:{heard}"))
     return found

@@ -6,7 +6,7 @@ from ways.lanes import tool
 from ways.lanes.allowed import allowed
 from ways.lanes.payload import PayloadProblem
 from ways.lanes.scan import Surface
-from ways.matching.types import COMMAND
+from ways.matching.surfaces import COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,15 +10,16 @@ import os
 
 from ways.core import debuglog
 from ways.core.text import match_path
-from ways.disclosure import refire, scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from ways.catalogue.way import Catalogue, Way, WayRoots
     from ways.core.roots import Roots
     from ways.lanes.payload import Payload
+    from ways.matching.tuning import Tuning
     from ways.session.state import Agent, Session
     from ways.session.transcript import Queue, Transcript
     from ways.session.window import Window
@@ -141,6 +142,14 @@ class Context:
         return self._window
 
     @property
+    def tuning(self) -> Tuning:
+        """The numbers of matching, with those that the settings change."""
+        from ways.matching.tuning import Tuning
+
+        numbers: dict[str, Any] = dict(self.settings.matching)
+        return Tuning(**numbers)
+
+    @property
     def position(self) -> int:
         """The token position of this agent.
 
@@ -155,10 +164,14 @@ class Context:
     @property
     def scope(self) -> str:
         """`agent` or `teammate`."""
-        return scope.of_agent(self.agent.team() if self.agent is not None else None)
+        from ways.disclosure.scope import of_agent
+
+        return of_agent(self.agent.team() if self.agent is not None else None)
 
     def refire_part(self, way: Way) -> float:
         """The way's cadence as a part of the window."""
+        from ways.disclosure import refire
+
         presets = self.settings.refire_presets if way.refire else {}
         return refire.fraction(way.refire, presets)
 
@@ -168,6 +181,8 @@ class Context:
         marker = agent.marker(way.id) if agent is not None else None
         if marker is None:
             return False
+        from ways.disclosure import refire
+
         return refire.held(self.position, marker, self.refire_part(way), self.window.tokens)
 
     def log(self, event: str, **fields: object) -> None:

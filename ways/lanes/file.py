@@ -7,7 +7,7 @@ from ways.lanes import tool
 from ways.lanes.allowed import allowed
 from ways.lanes.payload import PayloadProblem
 from ways.lanes.scan import Surface
-from ways.matching.types import FILE
+from ways.matching.surfaces import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

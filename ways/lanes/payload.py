@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 8 * 1024 * 1024
 DEADLINE_SECONDS = 3.0
 _QUIET_SECONDS = 0.05
+# Bytes of one read: what a pipe holds.
+PART = 1 << 16
 
 
 class PayloadProblem(Exception):
@@ -64,30 +66,63 @@ def read(descriptor: int) -> tuple[dict[str, Any], bytes]:
 
     Reads at most 8 MiB for at most 3 s. Raises PayloadProblem.
     """
-    data = bytearray()
     deadline = time.monotonic() + DEADLINE_SECONDS
+    data = bytearray()
     tried = 0
-    wait = _waiter(descriptor)
+    wait = None
+    part = _first_part(descriptor)
     while True:
-        quiet = not wait(_QUIET_SECONDS if data else deadline - time.monotonic())
-        if not quiet:
-            part = os.read(descriptor, 1 << 20)
+        if part is not None:
             data += part
             if not part:
                 return _parse(bytes(data))
             if len(data) > MAX_BYTES:
                 raise PayloadProblem(f"the payload is larger than {MAX_BYTES} bytes")
         # Parsing after every part would be quadratic: try when the value may just have ended.
-        if len(data) > tried and (quiet or data.rstrip()[-1:] == b"}"):
+        if len(data) > tried and (part is None or data.rstrip()[-1:] == b"}"):
             tried = len(data)
             try:
                 return _parse(bytes(data))
             except PayloadProblem:
                 pass  # not complete yet: the deadline decides
-        if time.monotonic() >= deadline:
+        left = deadline - time.monotonic()
+        if left <= 0:
             if not data:
                 raise PayloadProblem("nothing came on standard input")
             return _parse(bytes(data))
+        # Made only now: nearly always the first part is the whole, and what waits for more is not loaded.
+        wait = wait or _waiter(descriptor)
+        part = os.read(descriptor, PART) if wait(_QUIET_SECONDS if data else left) else None
+
+
+class _Silence(Exception):
+    """Nothing came in time."""
+
+
+def _first_part(descriptor: int) -> bytes | None:
+    """What one read gives, b"" at the end; None when nothing came in time, or where no timer can end a read
+    (on Windows, and in another thread than the main one)."""
+    if os.name == "nt":
+        return None
+    import _signal as signals  # type: ignore[import-not-found,unused-ignore]
+
+    def end(_signal: int, _frame: object) -> None:
+        raise _Silence
+
+    try:
+        former = signals.signal(signals.SIGALRM, end)
+    except ValueError:
+        return None
+    try:
+        signals.setitimer(signals.ITIMER_REAL, DEADLINE_SECONDS)
+        try:
+            return os.read(descriptor, PART)
+        finally:
+            signals.setitimer(signals.ITIMER_REAL, 0.0)
+    except _Silence:
+        return None
+    finally:
+        signals.signal(signals.SIGALRM, signals.SIG_DFL if former is None else former)
 
 
 def _waiter(descriptor: int) -> Any:

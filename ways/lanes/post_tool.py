@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import time
 
-from ways.core.locking import LockTimeout
-from ways.disclosure import render, scripts
-from ways.lanes import scan, show
 from ways.lanes.allowed import allowed
-from ways.lanes.show import Showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ways.catalogue.way import Way
+    from ways.disclosure import render
     from ways.lanes.context import Context
+    from ways.lanes.showing import Showing
 
 TRIGGER = "postcheck"
 TASK_TOOLS = frozenset(["Task", "Agent"])
 # The read tool of `ways mcp`, as Claude Code names it.
 READ_TOOL = "mcp__ways__ways_read"
+# Where ways.session.held keeps what waits.
+HELD = "held"
 
 
 def run(context: Context) -> None:
@@ -30,10 +30,21 @@ def run(context: Context) -> None:
     _drop_stash(context)
     if not allowed(context):
         return
-    wanted = scan.take_held(context)
+    wanted = _held(context)
     wanted.extend(_requested(context, {showing.way.id for showing in wanted if showing.way is not None}))
     if wanted:
+        from ways.lanes import show
+
         show.deliver(context, show.prepare(context, wanted, context.scope))
+
+
+def _held(context: Context) -> list[Showing]:
+    """What the tool lanes kept for this tool call."""
+    if context.session is None or not os.path.lexists(context.session.path(HELD)):
+        return []
+    from ways.lanes import holding
+
+    return holding.take(context)
 
 
 def _record_pull(context: Context) -> None:
@@ -47,8 +58,11 @@ def _record_pull(context: Context) -> None:
     )
     if agent is None:
         return
+    from ways.core.locking import LockTimeout
+    from ways.lanes.show import LOCK_SECONDS
+
     try:
-        lock = agent.lock(show.LOCK_SECONDS)
+        lock = agent.lock(LOCK_SECONDS)
         lock.acquire()
     except LockTimeout as problem:
         context.note(f"a pull was recorded without the admission lock: {problem}")
@@ -71,11 +85,19 @@ def _drop_stash(context: Context) -> None:
 def _requested(context: Context, taken: set[str]) -> list[Showing]:
     """The ways whose postcheck exits 0 on this payload. One that is held back is not even run; all of
     them together have the time of one macro, because the tool call waits for them."""
+    concerned = _concerned(context)
+    if not concerned:
+        return []
+    from ways.disclosure import render
+    from ways.lanes import show
+    from ways.lanes.rules import is_eligible
+    from ways.lanes.showing import Showing
+
     found: list[Showing] = []
     limits = None
     deadline = 0.0
-    for way in _concerned(context):
-        if way.id in taken or not scan.is_eligible(context, way) or context.is_held(way):
+    for way in concerned:
+        if way.id in taken or not is_eligible(context, way) or context.is_held(way):
             continue
         if limits is None:
             limits = show.render_context(context, context.scope)
@@ -91,14 +113,14 @@ def _requested(context: Context, taken: set[str]) -> list[Showing]:
 def _concerned(context: Context) -> list[Way]:
     """The ways with a postcheck that this tool call concerns: starting a script costs more than the
     whole hook, so `postcheck_on` says for which calls it is worth it."""
-    ways = context.catalogue.with_postcheck()
+    payload = context.payload
+    subject = payload.tool_text("command", "file_path", "notebook_path")
+    call = f"{payload.tool_name} {subject}"
+    ways = context.catalogue.with_postcheck(call)
     if not any(way.postcheck_on for way in ways):
         return ways
     from ways.catalogue.patterns import Searcher
 
-    payload = context.payload
-    subject = payload.tool_text("command", "file_path", "notebook_path")
-    call = f"{payload.tool_name} {subject}"
     with Searcher(context.catalogue.book) as searcher:
         return [
             way for way in ways if not way.postcheck_on or searcher.search(way.postcheck_on, call) is not None
@@ -106,6 +128,8 @@ def _concerned(context: Context) -> list[Way]:
 
 
 def _asks(context: Context, way: Way, limits: render.RenderContext, seconds: float) -> bool:
+    from ways.disclosure import render, scripts
+
     result = scripts.run(
         os.path.join(way.directory, way.postcheck_file),
         context.project,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from ways.lanes import scan, show
+from ways.core.record import replace
+from ways.lanes import scan
 from ways.lanes.allowed import allowed
 from ways.lanes.payload import PayloadProblem
 from ways.lanes.scan import Surface
-from ways.lanes.show import Showing
 from ways.matching.envelopes import is_envelope
-from ways.matching.types import PROMPT
+from ways.matching.surfaces import PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ways.lanes.context import Context
+    from ways.lanes.showing import Showing
     from ways.matching.types import Hit
 
 
@@ -34,11 +35,14 @@ def run(context: Context) -> None:
 def match_and_show(context: Context, surface: Surface, reply: str) -> None:
     """Scan, judge, show: the common part of the prompt and queued lanes."""
     reading = scan.read(context, surface)
-    hits = judged(context, surface, reading.verdict.hits, reply) if reading.verdict.hits else ()
-    wanted = scan.showings(hits, surface)
+    if reading.hits:
+        reading = replace(reading, hits=judged(context, surface, reading.hits, reply))
+    wanted = scan.showings(reading, surface)
     if reading.engine_missing:
         wanted.extend(_notice(context))
     if wanted:
+        from ways.lanes import show
+
         show.deliver(context, show.prepare(context, wanted, context.scope))
 
 
@@ -86,5 +90,7 @@ def _notice(context: Context) -> list[Showing]:
     """One line a session when matching by meaning cannot run (case h22)."""
     if context.session is None or not context.session.first_time("engine"):
         return []
+    from ways.lanes.showing import Showing
+
     line = "(ways: matching by meaning is off, patterns still work. `ways status` says why.)"
     return [Showing(way=None, trigger="notice", text=line)]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from ways.core import clock
-from ways.lanes.allowed import allowed
-from ways.lanes.prompt import match_and_show
-from ways.lanes.scan import Surface
+from ways.lanes.marks import set_first_mark
 from ways.matching.envelopes import is_envelope
-from ways.matching.types import QUEUED
 from ways.session.transcript import Queue
 
 TYPE_CHECKING = False
@@ -27,18 +23,20 @@ def run(context: Context) -> None:
     if transcript.path:
         session.set_queued_scanned(transcript.inode, transcript.size)
     text = "\n\n".join(transcript.messages)
-    if not text.strip() or not allowed(context):
+    if text.strip():
+        _show(context, text)
+
+
+def _show(context: Context, text: str) -> None:
+    """Match what was typed, as a prompt is."""
+    from ways.lanes.allowed import allowed
+    from ways.lanes.prompt import match_and_show
+    from ways.lanes.scan import Surface
+    from ways.matching.surfaces import QUEUED
+
+    session = context.session
+    if session is None or not allowed(context):
         return
     reply = session.response()
     surface = Surface(QUEUED, text, semantic=text)
     match_and_show(context, surface, reply)
-
-
-def set_first_mark(context: Context) -> bool:
-    """Give a session without a mark the newest row's time (now, before there is a row), so that a
-    resumed one replays nothing. True when this call did it."""
-    session = context.session
-    if session is None or session.queued_mark() is not None:
-        return False
-    newest = context.read_transcript(queue=Queue(None, is_envelope)).newest
-    return session.claim_queued(None, newest or clock.utc_iso())

@@ -11,39 +11,22 @@ import os
 
 from ways.core import text
 from ways.core.locking import LockTimeout
-from ways.core.record import record, replace
+from ways.core.record import replace
 from ways.disclosure import render, trust
 from ways.disclosure.budget import Budget
 from ways.lanes import answer
+from ways.lanes.showing import Showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from ways.catalogue.way import Check, Way
+    from ways.catalogue.way import Way
     from ways.lanes.context import Context
     from ways.session.state import Agent
 
 LOCK_SECONDS = 2.0
-
-
-@record
-class Showing:
-    """One thing that a lane wants to show: a way, a check (`check` set, `way` its parent), core.md
-    (`core`, `way` None) or a notice (`way` None, nothing is recorded). `once` ways do not ride the
-    cadence: they show while unmarked. `fields` are the event's own; `text` is filled by `prepare`."""
-
-    way: Way | None
-    trigger: str = ""
-    boosted_by: str = ""
-    once: bool = False
-    ignore_refire: bool = False
-    check: Check | None = None
-    core: bool = False
-    fields: tuple[tuple[str, object], ...] = ()
-    text: str = ""
-    shown_before: bool = False
 
 
 def render_context(context: Context, scope: str) -> render.RenderContext:

@@ -6,20 +6,20 @@ import os
 
 from ways.catalogue import way as model
 from ways.core import clock
-from ways.disclosure.budget import Budget
-from ways.lanes import show
 from ways.lanes.allowed import allowed
+from ways.lanes.marks import set_first_mark
 from ways.lanes.payload import PayloadProblem
-from ways.lanes.queued import set_first_mark
 from ways.lanes.session_start import CLEARING_SOURCES
-from ways.lanes.show import Showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ways.catalogue.way import Way
     from ways.lanes.context import Context
+    from ways.lanes.showing import Showing
 
 TRIGGER = "state"
+# The triggers of this lane.
+KINDS = frozenset([model.SESSION_START, model.CONTEXT_THRESHOLD, model.FILE_EXISTS])
 
 
 def run(context: Context) -> None:
@@ -39,7 +39,10 @@ def run(context: Context) -> None:
         return
     wanted = _core(context)
     wanted.extend(_triggered(context))
-    show.deliver(context, show.prepare(context, wanted, context.scope))
+    if wanted:
+        from ways.lanes import show
+
+        show.deliver(context, show.prepare(context, wanted, context.scope))
 
 
 def _reset(context: Context) -> None:
@@ -70,7 +73,10 @@ def _core(context: Context) -> list[Showing]:
         return []
     from ways.catalogue.body import body
     from ways.disclosure import render
+    from ways.disclosure.budget import Budget
+    from ways.lanes import show
     from ways.lanes.context import way_roots
+    from ways.lanes.showing import Showing
 
     path = os.path.join(way_roots(context.roots, context.target, context.project).core, "core.md")
     try:
@@ -97,14 +103,23 @@ def _core_way(path: str) -> Way:
 
 def _triggered(context: Context) -> list[Showing]:
     """The ways whose state trigger holds now, in tree order."""
-    from ways.lanes import scan
+    agent = context.agent
 
-    ways = [way for way in context.catalogue.with_trigger() if scan.is_eligible(context, way)]
-    return [
-        Showing(way=way, trigger=TRIGGER, once=way.trigger == model.SESSION_START)
-        for way in ways
-        if _holds(context, way)
-    ]
+    def is_due(way_id: str, trigger: str) -> bool:
+        if trigger == model.SESSION_START and agent is not None:
+            return not agent.shown(way_id)  # one that was shown is held back without a word
+        return trigger in KINDS
+
+    found = []
+    for way in context.catalogue.with_trigger(is_due):
+        if not _holds(context, way):
+            continue
+        from ways.lanes.rules import is_eligible
+        from ways.lanes.showing import Showing
+
+        if is_eligible(context, way):
+            found.append(Showing(way=way, trigger=TRIGGER, once=way.trigger == model.SESSION_START))
+    return found
 
 
 def _holds(context: Context, way: Way) -> bool:

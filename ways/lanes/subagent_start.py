@@ -7,7 +7,7 @@ from ways.core import clock
 from ways.disclosure import switches
 from ways.lanes import show
 from ways.lanes.allowed import subagents_off
-from ways.lanes.show import Showing
+from ways.lanes.showing import Showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def run(context: Context) -> None:
 
 def _showings(context: Context, claimed: Stash) -> list[Showing]:
     """The stashed ways that still exist and are switched on. They show whatever the parent has seen."""
-    from ways.lanes import scan
+    from ways.lanes.rules import is_switched_on
 
     scope = TEAMMATE if claimed.team else SUBAGENT
     found = ((context.catalogue.find(way_id), trigger) for way_id, trigger in claimed.ways)
     return [
         Showing(way=way, trigger=trigger, ignore_refire=True, fields=(("scope", scope),))
         for way, trigger in found
-        if way is not None and scan.is_switched_on(context, way)
+        if way is not None and is_switched_on(context, way)
     ]

@@ -7,8 +7,7 @@ from ways.lanes import scan
 from ways.lanes.allowed import allowed, subagents_off
 from ways.lanes.payload import PayloadProblem
 from ways.lanes.scan import Surface
-from ways.matching.candidates import stash_scopes
-from ways.matching.types import TASK
+from ways.matching.surfaces import TASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def run(context: Context) -> None:
         return
     if not context.payload.agent_id and subagents_off(context, kind):
         return
+    from ways.matching.candidates import stash_scopes
+
     team = context.payload.tool_text("team_name")
     surface = Surface(TASK, prompt, semantic=prompt)
     reading = scan.read(context, surface, stash_scopes(bool(team)))
@@ -36,7 +37,7 @@ def run(context: Context) -> None:
     stash.write_stash(
         context.session,
         stash.Stash(
-            ways=tuple((hit.way.id, hit.trigger) for hit in reading.verdict.hits),
+            ways=tuple((hit.way.id, hit.trigger) for hit in reading.hits),
             subagent_type=kind,
             tool_use_id=context.payload.tool_use_id,
             team=team,

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from ways.lanes import scan, show
+from ways.lanes import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ways.lanes.context import Context
     from ways.lanes.scan import Surface
-    from ways.lanes.show import Showing
+    from ways.lanes.showing import Showing
 
 
 def run(context: Context, surface: Surface) -> None:
     """Bump the epoch, scan the surface, then show its ways and the checks that are due."""
     context.bump_epoch()
     reading = scan.read(context, surface)
-    wanted = scan.showings(reading.verdict.hits, surface)
-    wanted.extend(scan.due_checks(context, reading, wanted))
+    wanted = scan.showings(reading, surface)
+    if reading.checks or reading.lanes:
+        from ways.lanes import checks
+
+        wanted.extend(checks.due(context, reading, wanted))
     if wanted and not _hold(context, wanted):
+        from ways.lanes import show
+
         show.deliver(context, show.prepare(context, wanted, context.scope))
 
 
@@ -27,6 +32,7 @@ def _hold(context: Context, wanted: list[Showing]) -> bool:
 
     if context.session is None or not delivery.after_tool(context):
         return False
+    from ways.lanes import holding
     from ways.session import held
 
-    return held.hold(context.session, context.payload.tool_use_id, scan.held_document(wanted))
+    return held.hold(context.session, context.payload.tool_use_id, holding.document_of(wanted))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ways.catalogue.way import AGENT, SUBAGENT, TEAMMATE
+from ways.catalogue.way import AGENT, SUBAGENT, TEAMMATE, shares_scope
 from ways.core.record import record
-from ways.matching.types import Candidate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ways.catalogue.way import Catalogue, Check, Way
+    from ways.matching.types import Candidate
 
 _NOTHING: dict[str, bool] = {}
 
@@ -65,7 +65,7 @@ def is_enabled(way_id: str, switches: Switches) -> bool:
 
 def in_scope(scope: tuple[str, ...], rules: Rules) -> bool:
     """True when the scope (the default one when it is empty) names one of the scopes in question."""
-    return not rules.scopes.isdisjoint(scope or rules.default_scope)
+    return shares_scope(scope, rules.scopes, rules.default_scope)
 
 
 def may_fire(item: Way | Check, rules: Rules) -> bool:
@@ -79,6 +79,8 @@ def collect(catalogue: Catalogue, rules: Rules, ways: Iterable[Way] | None = Non
     An ancestor lends a boost only if it may fire itself: not while it is switched off, out of scope or held
     back by its preconditions.
     """
+    from ways.matching.types import Candidate
+
     allowed: dict[str, bool] = {}
 
     def permits(way: Way) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ways.matching.sentences import split
-from ways.matching.types import Tuning
+from ways.matching.tuning import Tuning
 
 
 def chunks(text: str, tuning: Tuning | None = None) -> list[str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from ways.matching.sentences import split
-from ways.matching.types import COMMAND, FILE, PROMPT, QUEUED, TASK
+from ways.matching.surfaces import COMMAND, FILE, PROMPT, QUEUED, TASK
 
 CHARACTERS_PER_TOKEN = 4
 # Tokens for each surface.
@@ -66,6 +64,8 @@ def words(text: str) -> list[str]:
 
 def word_weights(text: str) -> dict[str, float]:
     """Softmax over each word's relative frequency in the text; the weights sum to 1."""
+    import math
+
     counts: dict[str, int] = {}
     for word in words(text):
         counts[word] = counts.get(word, 0) + 1

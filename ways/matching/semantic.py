@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ways.core.record import record
+from ways.matching.tuning import fire_threshold, near_miss
 from ways.matching.types import EN, Hit, NearMiss, embedding_trigger
 
 TYPE_CHECKING = False
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from ways.catalogue.way import Way
     from ways.matching.types import Candidate, LaneScores, Scores, Tuning
-
-# 0.5 × 0.8 and 0.5 - 0.05 must not miss by the last bit.
-_DIGITS = 12
-_LAST_BIT = 1e-12
 
 
 def calibrated(cosine: float, fit: tuple[float, float]) -> float:
@@ -68,15 +65,6 @@ def probabilities(way: Way, scores: Scores) -> Probabilities:
     if not way.embeddable:
         return Probabilities()
     return Probabilities(probability(way.corpus_id, scores.en), probability(way.corpus_id, scores.multi))
-
-
-def fire_threshold(tuning: Tuning, boosted: bool) -> float:
-    """τ_s; with an ancestor shown or fired max(τ_s × multiplier, floor), never above τ_s itself."""
-    plain = tuning.semantic_fire_probability
-    if not boosted:
-        return plain
-    lowered = max(plain * tuning.parent_threshold_multiplier, tuning.parent_boost_floor)
-    return min(plain, round(lowered, _DIGITS))
 
 
 def single_vector(
@@ -137,7 +125,7 @@ def near_misses(
             continue
         boosted = with_boost and (candidate.ancestor_shown or any(p in done for p in way.parent_ids))
         threshold = fire_threshold(tuning, boosted)
-        low = threshold - tuning.near_miss_margin - _LAST_BIT
+        low = near_miss(threshold, tuning)
         each = known[way.id]
         if any(value is not None and low <= value < threshold for value in (each.en, each.multi)):
             found.append(NearMiss(way, threshold, each.en, each.multi))

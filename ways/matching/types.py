@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from ways.catalogue.way import Way
 from ways.core.record import record
+from ways.matching.surfaces import COMMAND, FILE, PROMPT, QUEUED, TASK
+from ways.matching.tuning import Tuning
+
+__all__ = [
+    "BASH",
+    "COMMAND",
+    "EN",
+    "FILE",
+    "FILE_TRIGGER",
+    "KEYWORD",
+    "LATE_INTERACTION",
+    "MULTI",
+    "NO_SIGNAL",
+    "PROMPT",
+    "QUEUED",
+    "TASK",
+    "Candidate",
+    "Gated",
+    "Hit",
+    "KeywordHit",
+    "LaneScores",
+    "NearMiss",
+    "Scores",
+    "Tuning",
+    "Verdict",
+    "embedding_trigger",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-PROMPT, QUEUED, TASK, COMMAND, FILE = "prompt", "queued", "task", "command", "file"
 EN, MULTI = "en", "multi"
 
 # Trigger words as they are logged (spec: telemetry).
@@ -20,26 +46,6 @@ LATE_INTERACTION = "semantic:late-interaction:en"
 def embedding_trigger(surface: str, lane: str) -> str:
     """`semantic:embedding:en|multi`, on the command surface `semantic:bash:en|multi`."""
     return f"semantic:{'bash' if surface == COMMAND else 'embedding'}:{lane}"
-
-
-@record
-class Tuning:
-    """The numbers of the matching section; the settings of the same names override them."""
-
-    semantic_fire_probability: float = 0.5
-    keyword_floor_probability: float = 0.15
-    parent_threshold_multiplier: float = 0.8
-    parent_boost_floor: float = 0.30
-    near_miss_margin: float = 0.05
-    late_max_chunks: int = 12
-    late_min_chunk: int = 12
-    late_ways_per_chunk: int = 8
-    late_temperature: float = 0.08
-    late_share_gate: float = 0.15
-    late_peak_gate: float = 0.50
-    late_confirmed: int = 6
-    late_body_chunks: int = 8
-    late_confirm_gate: float = 0.35
 
 
 @record

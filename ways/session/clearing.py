@@ -37,16 +37,6 @@ _KNOWN_PREFIX = "core.marker."
 _TRASH = ".pruned-"
 
 
-def is_plain_folder_or_free(path: str) -> bool:
-    """True when `path` is a real folder (no link) or nothing is there yet."""
-    try:
-        return os.lstat(path).st_mode & 0o170000 == 0o040000
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-
-
 def make_root_private(sessions_root: str) -> None:
     """Close the sessions root to others when it is the user's own and open for reading (POSIX)."""
     if os.name == "nt":

@@ -14,7 +14,6 @@ from ways.core import debuglog, files, ids, jsontext
 from ways.core.clock import utc_iso
 from ways.core.locking import Lock, LockTimeout
 from ways.core.text import clean, cut_bytes
-from ways.session import clearing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +36,20 @@ def open_session(roots: Roots, session_id: object) -> Session | None:
     if not ids.is_session_id(session_id):
         return None
     session = Session(roots.sessions, str(session_id), roots.state, roots.sessions_note)
-    if not clearing.is_plain_folder_or_free(session.directory):
+    if not is_plain_folder_or_free(session.directory):
         debuglog.note(roots.state, "session", f"{session.directory} is not a folder; going on without state")
         return None
     return session
+
+
+def is_plain_folder_or_free(path: str) -> bool:
+    """True when `path` is a real folder (no link) or nothing is there yet."""
+    try:
+        return os.lstat(path).st_mode & 0o170000 == 0o040000
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 class Session:
@@ -114,6 +123,8 @@ class Session:
         everything alone (spec: hooks, The lanes). A running teammate stays one through a
         `compact`, which ends no agent. Raises OSError when the record cannot be written.
         """
+        from ways.session import clearing
+
         self.make()
         clearing.make_root_private(self.sessions_root)
         lock = self.hold("session")

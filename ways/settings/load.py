@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from ways.core import clock, debuglog, files, jsontext
+from ways.core.checksum import checksum
 from ways.core.record import record
 from ways.settings import target_file
 from ways.settings.layer import Diagnostic, Layer
@@ -210,10 +211,8 @@ def _parse(roots: Roots, path: str, scope: str, key: list[object], cache: str) -
 
 
 def _cache_path(roots: Roots, path: str, scope: str) -> str:
-    """`{cache}/settings/<scope>-<crc>.json`; the path inside tells two files of one checksum apart."""
-    from binascii import crc32
-
-    return os.path.join(roots.cache, "settings", f"{scope}-{crc32(os.fsencode(path)):08x}.json")
+    """`{cache}/settings/<scope>-<checksum>.json`; the path inside tells two files of one checksum apart."""
+    return os.path.join(roots.cache, "settings", f"{scope}-{checksum(os.fsencode(path)).hex()}.json")
 
 
 def _from_cache(cache: str, key: list[object], path: str) -> Layer | None:

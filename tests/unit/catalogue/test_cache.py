@@ -162,7 +162,7 @@ def test_a_damaged_cache_changes_no_result_and_heals(tmp_path, settled, place) -
     expected = snapshot(load(roots, str(tmp_path / "cache")))
     path = Path(cache_path(roots, str(tmp_path / "cache")))
     data = bytearray(path.read_bytes())
-    middle = len(cache.MAGIC) + 16
+    middle = len(cache.MAGIC) + 24
     spots = {"head": middle + 20, "tail": len(data) - 300, "magic": 0}
     if place in spots:
         data[spots[place]] ^= 0xFF

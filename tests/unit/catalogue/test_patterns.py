@@ -18,7 +18,8 @@ from ways.catalogue.literals import (
     analyse,
     code,
 )
-from ways.catalogue.patterns import Book, Deadline, DeadlinePassed, Searcher, fold, pack, problem, unpack
+from ways.catalogue.patterns import Book, Deadline, DeadlinePassed, Searcher, pack, problem, unpack
+from ways.catalogue.sieve import fold
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 HOSTILE = r"(a+)+$"

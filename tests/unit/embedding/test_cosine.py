@@ -7,7 +7,7 @@ from array import array
 import numpy as np
 import pytest
 
-from ways.embedding import cosine, sidecar
+from ways.embedding import cosine, sidecar, wire
 from ways.embedding.sidecar import Entry
 
 D = 24
@@ -102,7 +102,7 @@ def test_a_blank_text_has_no_score(corpus):
 def test_the_answer_of_the_resident_is_read_back(corpus):
     texts = [unit(1), None, unit(300)]
     answer = cosine.reduce_rows(corpus, texts)
-    parts = cosine.split_reduced(answer, len(corpus.ids), len(texts))
+    parts = wire.split_reduced(answer, len(corpus.ids), len(texts))
     assert len(parts) == 3
     for (alias, body), expected_alias, expected_body in zip(
         parts, cosine.alias_scores(corpus, texts), cosine.body_scores(corpus, texts), strict=True
@@ -112,5 +112,5 @@ def test_the_answer_of_the_resident_is_read_back(corpus):
 
 
 def test_an_answer_of_another_length_is_refused():
-    assert cosine.split_reduced(b"\0" * 23, 3, 1) is None
-    assert cosine.split_reduced(b"", 0, 2) is not None
+    assert wire.split_reduced(b"\0" * 23, 3, 1) is None
+    assert wire.split_reduced(b"", 0, 2) is not None

@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from build import packages
 from tests.unit.embedding import parts
 from ways.core import local_socket, locking
 from ways.core.roots import Roots
-from ways.embedding import client, cosine, paths, sidecar, wire
+from ways.embedding import client, cosine, paths, sidecar, starting, wire
 
 pytestmark = [
     pytest.mark.model,
@@ -86,7 +87,7 @@ def end(roots: Roots) -> None:
 def start(roots: Roots, *options: str) -> subprocess.Popen[bytes]:
     """A resident as our child, listening."""
     command = [sys.executable, "-m", "ways", "way-embed", *options]
-    environ = {**os.environ, **client.resident_environment(roots)}
+    environ = {**os.environ, **starting.resident_environment(roots)}
     process = subprocess.Popen(command, env=environ, cwd=CHECKOUT)
     until(lambda: isinstance(client.status(roots, "en", 5.0), dict) or process.poll() is not None)
     return process
@@ -154,11 +155,11 @@ def test_too_much_is_refused_before_it_is_sent(roots, corpus):
 def test_case_h19_the_hooks_pipe_reaches_its_end_at_once(roots, corpus):
     """A hook that starts a resident ends, and so does its output, whatever handles it was given."""
     script = (
-        "import os, sys; from ways.core import roots; from ways.embedding import client;"
-        "print(client.start_in_background(roots.resolve(), 'en'))"
+        "import os, sys; from ways.core import roots; from ways.embedding import starting;"
+        "print(starting.start_in_background(roots.resolve(), 'en'))"
     )
     inherited, other = os.pipe()
-    environ = {**os.environ, **client.resident_environment(roots)}
+    environ = {**os.environ, **starting.resident_environment(roots)}
     environ |= {
         "ANTHROPIC_API_KEY": "secret",
         "_PYI_ARCHIVE_FILE": "x",
@@ -190,10 +191,10 @@ def test_case_h19_the_hooks_pipe_reaches_its_end_at_once(roots, corpus):
 
 
 def test_racing_hooks_leave_exactly_one(roots, corpus):
-    environ = {**os.environ, **client.resident_environment(roots), "PYTHONPATH": CHECKOUT}
+    environ = {**os.environ, **starting.resident_environment(roots), "PYTHONPATH": CHECKOUT}
     script = (
-        "import sys; from ways.core import roots; from ways.embedding import client;"
-        "print(client.start_in_background(roots.resolve(), 'en'))"
+        "import sys; from ways.core import roots; from ways.embedding import starting;"
+        "print(starting.start_in_background(roots.resolve(), 'en'))"
     )
     hooks = [
         subprocess.Popen([sys.executable, "-c", script], env=environ, stdout=subprocess.PIPE, text=True)
@@ -207,7 +208,7 @@ def test_racing_hooks_leave_exactly_one(roots, corpus):
 
 
 def test_racing_residents_leave_exactly_one(roots, corpus):
-    environ = {**os.environ, **client.resident_environment(roots)}
+    environ = {**os.environ, **starting.resident_environment(roots)}
     command = [sys.executable, "-m", "ways", "way-embed"]
     racing = [subprocess.Popen(command, env=environ, cwd=CHECKOUT) for _ in range(6)]
     until(lambda: sum(process.poll() is None for process in racing) == 1)
@@ -247,14 +248,14 @@ def test_after_a_kill_the_next_start_takes_the_socket_over(roots, corpus):
 def test_a_resident_that_cannot_start_is_not_tried_at_every_prompt(roots, corpus):
     started = []
     for _ in range(5):
-        client.start_in_background(roots, "en", on_start=lambda: started.append(1))
+        starting.start_in_background(roots, "en", on_start=lambda: started.append(1))
     assert started == [1]
     hour_ago = time.time() - 3600
     os.utime(paths.start_record(roots, "en"), (hour_ago, hour_ago))
-    assert client.start_in_background(roots, "en", on_start=lambda: started.append(2)) == "one was started"
+    assert starting.start_in_background(roots, "en", on_start=lambda: started.append(2)) == "one was started"
     hour_ahead = time.time() + 3600
     os.utime(paths.start_record(roots, "en"), (hour_ahead, hour_ahead))
-    client.start_in_background(roots, "en", on_start=lambda: started.append(3))
+    starting.start_in_background(roots, "en", on_start=lambda: started.append(3))
     assert started == [1, 2, 3]
 
 
@@ -262,7 +263,7 @@ def test_a_start_that_fails_is_a_reason(roots):
     def fail() -> None:
         raise OSError(12, "Cannot allocate memory")
 
-    assert client.start_in_background(roots, "en", on_start=fail) == "not started: Cannot allocate memory"
+    assert starting.start_in_background(roots, "en", on_start=fail) == "not started: Cannot allocate memory"
 
 
 def test_an_older_resident_answers_and_leaves(roots, corpus):
@@ -360,6 +361,8 @@ def test_work_past_its_deadline_is_given_up(roots, corpus):
     assert answer.status == wire.LATE
 
 
+# Version, operation, flags, deadline, lengths of the program's version and of the path, number of texts.
+REQUEST = "<HBBIHHH"
 GARBAGE = {
     "text": b"GET / HTTP/1.1\r\n\r\n",
     "zero length": bytes(4),
@@ -367,8 +370,8 @@ GARBAGE = {
     "noise": b"\x00\x00\x00\x10" + bytes(range(16)),
     "one byte frame": b"\x00\x00\x00\x01x",
     "half a frame": b"\x00\x00\x10\x00half",
-    "sizes that lie": local_socket.encode_frame(wire._REQUEST.pack(1, 1, 0, 100, 60000, 60000, 64)),
-    "not utf-8": local_socket.encode_frame(wire._REQUEST.pack(1, 1, 0, 100, 2, 0, 0) + b"\xff\xfe"),
+    "sizes that lie": local_socket.encode_frame(struct.pack(REQUEST, 1, 1, 0, 100, 60000, 60000, 64)),
+    "not utf-8": local_socket.encode_frame(struct.pack(REQUEST, 1, 1, 0, 100, 2, 0, 0) + b"\xff\xfe"),
 }
 
 
@@ -417,7 +420,7 @@ def test_clients_that_vanish_or_stay_silent_block_nobody(roots, corpus):
 
 def test_many_clients_at_once(roots, corpus):
     start(roots)
-    environ = {**os.environ, **client.resident_environment(roots), "PYTHONPATH": CHECKOUT}
+    environ = {**os.environ, **starting.resident_environment(roots), "PYTHONPATH": CHECKOUT}
     script = (
         "import sys; from ways.core import roots; from ways.embedding import client, sidecar;"
         "corpus = sidecar.load(sys.argv[1]); where = roots.resolve()\n"
@@ -469,7 +472,7 @@ def test_a_socket_that_is_not_ours_alone_is_refused(roots, corpus, kind):
     answer = client.score(roots, "en", corpus, ["run"])
     assert reason(answer).startswith("untrusted: ")
     if kind != "mode":  # a socket of our own with a loose mode is simply replaced by a resident
-        environ = {**os.environ, **client.resident_environment(roots)}
+        environ = {**os.environ, **starting.resident_environment(roots)}
         command = [sys.executable, "-m", "ways", "way-embed"]
         assert subprocess.run(command, env=environ, cwd=CHECKOUT, timeout=60, check=False).returncode == 1
         assert "way-embed" in Path(roots.state, "debug.log").read_text()
@@ -484,7 +487,7 @@ def test_a_socket_that_is_not_ours_alone_is_refused(roots, corpus, kind):
 
 def test_without_an_engine_it_ends_and_says_why(roots, monkeypatch):
     monkeypatch.setenv("WAYS_MODELS_DIR", roots.cache)
-    environ = {**os.environ, **client.resident_environment(roots)}
+    environ = {**os.environ, **starting.resident_environment(roots)}
     command = [sys.executable, "-m", "ways", "way-embed"]
     assert subprocess.run(command, env=environ, cwd=CHECKOUT, timeout=60, check=False).returncode == 1
     assert "the English model is not there" in Path(roots.state, "debug.log").read_text()
@@ -522,7 +525,7 @@ def test_a_project_with_a_package_of_our_name_is_not_run(roots, tmp_path, monkey
     (tmp_path / "ways").mkdir()
     (tmp_path / "ways" / "__init__.py").write_text("raise SystemExit(9)")
     monkeypatch.chdir(tmp_path)
-    assert client.start_in_background(roots, "en") == "one was started"
+    assert starting.start_in_background(roots, "en") == "one was started"
     until(lambda: isinstance(client.status(roots, "en"), dict))
 
 
@@ -537,7 +540,7 @@ def test_asking_loads_nothing_heavy(roots, corpus):
     script = f"import sys; sys.path.insert(0, {CHECKOUT!r}); {script}"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, corpus.path],
-        env={**os.environ, **client.resident_environment(roots)},
+        env={**os.environ, **starting.resident_environment(roots)},
         capture_output=True,
         text=True,
         timeout=60,

@@ -4,7 +4,6 @@ import os
 import struct
 import subprocess
 import sys
-import zlib
 from array import array
 
 import pytest
@@ -12,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ways.core import files
-from ways.embedding import sidecar
+from ways.core.checksum import SIZE, checksum
+from ways.embedding import header, sidecar
 from ways.embedding.sidecar import Entry, Problem, Sidecar
 
 MODEL = "ab" * 32
@@ -116,7 +116,8 @@ def rewrite_header(path, at, form, value):
     """Change one header field and make the header's checksum right again."""
     data = bytearray(files.read_bytes(path))
     struct.pack_into(form, data, at, value)
-    struct.pack_into("<I", data, sidecar.HEADER_SIZE - 4, zlib.crc32(data[: sidecar.HEADER_SIZE - 4]))
+    own = sidecar.HEADER_SIZE - SIZE
+    data[own : sidecar.HEADER_SIZE] = checksum(bytes(data[:own]))
     with open(path, "wb") as file:
         file.write(data)
 
@@ -142,12 +143,12 @@ def test_a_header_that_lies_is_refused(path, at, form, value, reason):
 
 def test_spans_that_lie_are_refused(path):
     opened = sidecar.load(path, mapped=False)
-    fields = sidecar._parse_header(opened._data)
+    fields = header.parse(opened._data, len(opened._data))
     data = bytearray(files.read_bytes(path))
     struct.pack_into("<I", data, fields.spans_at + 4, 1000)
     with open(path, "wb") as file:
         file.write(data)
-    rewrite_header(path, 152, "<I", zlib.crc32(data[fields.ids_at : fields.rows_at]))
+    rewrite_header(path, 152, "8s", checksum(bytes(data[fields.ids_at : fields.rows_at])))
     assert "outside the file" in sidecar.load(path).reason
 
 
