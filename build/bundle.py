@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from build import licences, packages
 from installer.tuf_client import ROOT_NAME
 from projection import payload_manifest
 from ways.core.environment import platform_name
-from ways.core.errors import UserError
+from ways.core.errors import USAGE, UserError
 
 RELEASE = "release.json"
 PAYLOAD = packages.HERE.parent / "projection" / "payload"
@@ -36,13 +37,15 @@ _ARCHITECTURES = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "arm64", "aarc
 @dataclass(frozen=True)
 class Facts:
     """What `release.json` says: the version, the commit ("" outside a checkout; `-modified` behind it when
-    files differ from it), the time of the build in seconds since 1970, and the machine that it is for."""
+    files differ from it), the time of the build in seconds since 1970, the machine that it is for, and the
+    https address where its releases are served ("": the program asks where it was installed from)."""
 
     version: str
     commit: str
     built: int
     system: str
     architecture: str
+    base: str = ""
 
     @property
     def name(self) -> str:
@@ -60,12 +63,18 @@ class Facts:
         return f"ways-{self.version}"
 
 
-def facts(version: str) -> Facts:
-    """The facts of a build made here and now. Raises UserError for a processor that is not supported."""
+def facts(version: str, base: str = "") -> Facts:
+    """The facts of a build made here and now. Raises UserError for a processor that is not supported, and for
+    a base that is no https address or holds credentials."""
+    parts = urlsplit(base)
+    if base and (parts.scheme != "https" or not parts.hostname or parts.username or parts.query):
+        raise UserError(
+            "the release base in a build must be a plain https address", "build/freeze.py --help", USAGE
+        )
     machine = platform.machine().lower()
     if machine not in _ARCHITECTURES:
         raise UserError(f"there are no builds for the processor {machine}")
-    return Facts(version, commit(), build_time(), platform_name(), _ARCHITECTURES[machine])
+    return Facts(version, commit(), build_time(), platform_name(), _ARCHITECTURES[machine], base)
 
 
 def commit() -> str:
@@ -182,6 +191,7 @@ def _release(folder: Path, facts: Facts, most_glibc: str) -> dict[str, Any]:
         "minimum": dict(_minimum(folder, facts.system, most_glibc)),
         "python": platform.python_version(),
         "engine": ENGINE_VERSION,
+        **({"base": facts.base} if facts.base else {}),
     }
 
 

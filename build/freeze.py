@@ -1,6 +1,6 @@
 """Build the frozen program for the machine that this runs on, and try it out.
 
-    python build/freeze.py [--output DIR] [--version X] [--no-selftest]
+    python build/freeze.py [--output DIR] [--version X] [--base URL] [--no-selftest]
 
 Makes `ways-<version>-<system>-<architecture>.tar.gz` (`.zip` on Windows) from the sources of the checkout:
 PyInstaller's program, the native engine, the English model, the payload, and the files that describe them.
@@ -42,14 +42,16 @@ RECIPE = ("archive", "bundle", "elf", "freeze", "licences", "macos_sign", "packa
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-.+]?[0-9A-Za-z.]+)?")
 
 
-def freeze(output: Path, version: str = __version__, most_glibc: str = bundle.GLIBC_MOST) -> Path:
-    """Build the archive for this machine in `output`; its path.
+def freeze(
+    output: Path, version: str = __version__, most_glibc: str = bundle.GLIBC_MOST, base: str = ""
+) -> Path:
+    """Build the archive for this machine in `output`; its path. `base` is where its releases are served.
 
     Raises UserError that says what is missing or went wrong.
     """
     if not _VERSION.fullmatch(version):
         raise UserError(f"{version!r} is not a version like 1.2.3")
-    facts = bundle.facts(version)
+    facts = bundle.facts(version, base)
     with tempfile.TemporaryDirectory(prefix="ways-freeze-") as work:
         folder = Path(work)
         source = copy_sources(folder / "source", version)
@@ -174,10 +176,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--glibc", default=bundle.GLIBC_MOST, help="fail when a newer glibc than this is needed"
     )
+    parser.add_argument(
+        "--base", default="", help="https address of the releases, for `ways update` after an offline install"
+    )
     parser.add_argument("--no-selftest", action="store_true", help="do not try the program out")
     options = parser.parse_args(argv)
     try:
-        path = freeze(options.output, options.version, options.glibc)
+        path = freeze(options.output, options.version, options.glibc, options.base)
         print(f"{path}  {path.stat().st_size} bytes  {packages.sha256_of(path)}", flush=True)
         print("\n".join(sizes.lines(sizes.parts(path), path.stat().st_size)), flush=True)
         if not options.no_selftest:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from build import freeze, macos_sign, packages
+from build import bundle, freeze, macos_sign, packages
 from ways import __version__
+from ways.core.errors import UserError
 
 
 def test_the_key_knows_whether_a_certificate_signs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,3 +42,32 @@ def test_every_module_that_a_build_runs_through_is_in_its_key() -> None:
         Path(f"{name}.py") for name in seen
     }
     assert [name for name in sorted(seen) if packages.HERE / f"{name}.py" not in sources] == []
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["http://host/x", "/srv/ways", "file:///srv", "https://me:word@host/", "https://h/?token=1", "https://"],
+)
+def test_a_build_names_a_plain_https_address_or_none(base: str) -> None:
+    with pytest.raises(UserError, match="plain https address"):
+        bundle.facts(__version__, base)
+
+
+def test_the_base_of_a_build_is_where_an_update_looks_at_last(tmp_path: Path) -> None:
+    from installer import stage, update
+    from projection.system import RealSystem
+    from tests.unit.embedding.parts import roots_in
+
+    # A file that needs a glibc, as every bundle holds some.
+    content = tmp_path / "app" / stage.CURRENT
+    content.mkdir(parents=True)
+    shutil.copy(Path(sys.executable).resolve(), content / "program")
+    facts = bundle.facts(__version__, "https://example.org/ways")
+    release = bundle._release(content, facts, "9.9")
+    (content / bundle.RELEASE).write_text(json.dumps(release))
+    system, roots = RealSystem(), roots_in(tmp_path)
+    assert update.release_base(system, roots, "", {}) == "https://example.org/ways/"
+    assert update.release_base(system, roots, "https://other.org", {}) == "https://other.org/"
+    (content / bundle.RELEASE).write_text(json.dumps(bundle._release(content, bundle.facts("1.0.0"), "9.9")))
+    with pytest.raises(UserError, match="no release base"):
+        update.release_base(system, roots, "", {})

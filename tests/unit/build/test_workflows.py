@@ -18,15 +18,57 @@ ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
-def test_actionlint_finds_nothing() -> None:
+@pytest.fixture
+def actionlint() -> str:
+    """The linter; the tests' requirements bring it to Linux."""
     beside = Path(sys.executable).parent / "actionlint"
     found = str(beside) if beside.exists() else shutil.which("actionlint")
     if not found:
+        assert sys.platform != "linux", 'python -m pip install --editable ".[test]"'
         pytest.skip("actionlint is not installed")
-    done = subprocess.run(
-        [found, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False, cwd=ROOT
+    return found
+
+
+def linted(actionlint: str, *paths: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [actionlint, *map(str, paths)], capture_output=True, text=True, check=False, cwd=ROOT
     )
+
+
+def test_actionlint_finds_nothing(actionlint: str) -> None:
+    done = linted(actionlint, *WORKFLOWS)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now", "said"),
+    [
+        ("runs-on: ubuntu-24.04", "runs-on: ubuntu-9.04", "ubuntu-9.04"),
+        ("needs: [linux, macos, windows]", "needs: [linux, amiga]", "amiga"),
+        ("secrets.RELEASE_ONLINE_KEY", "secretz.RELEASE_ONLINE_KEY", "secretz"),
+    ],
+)
+def test_actionlint_would_find_a_fault(
+    actionlint: str, tmp_path: Path, was: str, is_now: str, said: str
+) -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    assert was in text
+    path = tmp_path / "release.yml"
+    path.write_text(text.replace(was, is_now), "utf-8")
+    done = linted(actionlint, path)
+    assert done.returncode != 0 and said in done.stdout
+
+
+def test_the_page_on_releases_names_what_the_workflow_uses() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    page = (ROOT / "docs/releasing.md").read_text("utf-8")
+    publish = yaml.safe_load(text)["jobs"]["publish"]
+    branches = {step["with"]["ref"] for step in publish["steps"] if "ref" in step.get("with", {})}
+    names = set(re.findall(r"\b(?:secrets|vars)\.(\w+)", text)) | branches | {publish["environment"]}
+    assert {"release-repository", "release", "RELEASE_ONLINE_KEY", "RELEASE_BASE"} <= names
+    macos = (ROOT / "docs/macos.md").read_text("utf-8")
+    for name in names:
+        assert f"`{name}`" in (macos if name.startswith("MACOS_") else page), name
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
