@@ -106,9 +106,13 @@ def read_public(path: Path) -> Key:
     """A public key from its `.pub` file. Raises UserError."""
     try:
         found = json.loads(path.read_text("utf-8"))
-        return SSlibKey.from_dict(found.pop("keyid"), found)
+        key = SSlibKey.from_dict(found.pop("keyid"), found)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is no public key: {error}", "", USAGE) from error
+    if key.scheme != "ed25519":
+        # The frozen program has no library for any other.
+        raise UserError(f"{path} is not an Ed25519 key", "python build/release.py keygen FILE", USAGE)
+    return key
 
 
 # Metadata
