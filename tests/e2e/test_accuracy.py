@@ -41,6 +41,10 @@ def test_lint_has_nothing_against_the_shipped_ways(report):
     assert [one for one in report.found if one.level != NOTE and one.rule != goldens.RULE] == []
 
 
+def test_golden_prompts_show_their_way(report):
+    assert [one for one in report.found if one.rule == goldens.RULE] == []
+
+
 def test_the_held_out_prompts_do_not_get_worse(report):
     line = report.line(accuracy.VALIDATE)
     assert line.recall >= HELD_OUT_RECALL
