@@ -25,10 +25,14 @@ _MEANING = (
 )
 # Per lane, what a quiet hook of it loads besides.
 LANES: dict[str, tuple[str, ...]] = {
-    "session-start": ("ways.lanes.session_start", *_SESSION, "ways.session.clearing", "ways.telemetry.log"),
+    "session-start": (
+        *("ways.lanes.session_start", *_SESSION, "ways.session.clearing", "ways.telemetry.log"),
+        "ways.attend.peers",
+    ),
     "state": (
         *("ways.lanes.state", *_SESSION, *_CATALOGUE, *_TRANSCRIPT, "ways.session.window"),
-        *("ways.lanes.rules", "ways.catalogue.preconditions", "ways.lanes.showing", "ways.disclosure.scope"),
+        *("ways.lanes.rules", "ways.lanes.showing", "ways.disclosure.scope"),
+        *("ways.catalogue.preconditions", "ways.catalogue.globs"),
     ),
     "prompt": ("ways.lanes.prompt", *_SESSION, *_CATALOGUE, *_MEANING),
     "command": ("ways.lanes.command", *_SESSION, *_CATALOGUE, *_TRANSCRIPT, *_MEANING),
@@ -38,7 +42,7 @@ LANES: dict[str, tuple[str, ...]] = {
     "stop": ("ways.lanes.stop", *_SESSION),
     "tasks-active": ("ways.lanes.tasks_active", *_SESSION),
     "session-link": ("ways.lanes.session_link",),
-    "attend-drain": ("ways.lanes.attend_drain", *_SESSION),
+    "attend-drain": ("ways.lanes.attend_drain", "ways.attend.peers"),
     "issues-pull": ("ways.lanes.issues_pull",),
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ways.catalogue.globs import file_exists, matches
 from ways.core.environment import platform_name
 from ways.core.text import match_path
 
@@ -57,6 +56,8 @@ class Context:
     def has_file(self, pattern: str) -> bool:
         """True when the glob matches something in the project."""
         if pattern not in self._files:
+            from ways.catalogue.globs import file_exists
+
             self._files[pattern] = file_exists(self.project, pattern)
         return self._files[pattern]
 
@@ -81,7 +82,11 @@ def holds(when: When, context: Context) -> bool:
         return False
     if not all(context.has_command(name) for name in when.command_exists):
         return False
-    return not when.model or matches(context.model.lower(), when.model.lower())
+    if not when.model:
+        return True
+    from ways.catalogue.globs import matches
+
+    return matches(context.model.lower(), when.model.lower())
 
 
 def _project_matches(pattern: str, context: Context) -> bool:
@@ -91,6 +96,8 @@ def _project_matches(pattern: str, context: Context) -> bool:
         patterns = [_escaped(match_path(home)) + pattern[1:] for home in homes]
     else:
         patterns = [pattern]
+    from ways.catalogue.globs import matches
+
     wanted = [_folded(match_path(spelling)) for spelling in patterns]
     return any(
         matches(path.rstrip("/") or "/", glob.rstrip("/") or "/")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from build.pyinstaller import units
 from ways.catalogue.build import SETTLE_NS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,6 +50,17 @@ HEAVY = {
     "typing",
     "urllib.parse",
     "yaml",
+}
+# Library modules that cost a hook one more file to open, which only what shows something may.
+DEAR = {"array", "binascii", "collections", "math", "mmap", "select", "struct", "zlib"}
+# Without an engine these try to embed in their own process.
+WITH_MEANING = {"prompt", "command", "task"}
+# Wanted by the frozen program, and by the quiet hooks of most homes: not in this one, whose ways are few.
+NOT_ALWAYS = {
+    *("ways.core.environment", "ways.core.in_use"),
+    *("ways.session.transcript", "ways.session.backwards", "ways.session.stamps", "ways.session.window"),
+    *("ways.lanes.rules", "ways.matching", "ways.matching.candidates", "ways.lanes.showing"),
+    *("ways.catalogue.preconditions", "ways.catalogue.globs", "ways.disclosure", "ways.disclosure.scope"),
 }
 # A hook that shows nothing. What it may load besides what Python itself has loaded at start.
 QUIET = {
@@ -123,6 +135,45 @@ def test_a_hook_that_shows_nothing_loads_nothing_heavy(environment: dict[str, st
     shown, loaded = run(environment, lane, QUIET[lane])
     assert shown == ""
     assert not [name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY]
+
+
+@pytest.mark.parametrize("lane", [lane for lane in QUIET if lane not in WITH_MEANING])
+def test_a_hook_that_shows_nothing_opens_no_library_that_it_can_do_without(
+    environment: dict[str, str], lane: str
+) -> None:
+    run(environment, "state", QUIET["state"])
+    for _ in range(2):
+        run(environment, lane, QUIET[lane])
+    _shown, loaded = run(environment, lane, QUIET[lane])
+    assert not DEAR & set(loaded)
+
+
+@pytest.mark.parametrize("lane", units.LANES)
+def test_the_unit_of_a_lane_is_what_its_quiet_hook_loads(environment: dict[str, str], lane: str) -> None:
+    run(environment, "state", QUIET["state"])
+    for _ in range(2):
+        run(environment, lane, QUIET[lane])
+    _shown, loaded = run(environment, lane, QUIET[lane])
+    unit = set(units.modules_of(lane, ROOT))
+    ours = {name for name in loaded if name.split(".")[0] == "ways"}
+    if lane in WITH_MEANING:
+        missing = {"ways.embedding.near", "ways.embedding.client", "ways.embedding.header"} - unit
+        assert not missing
+        ours &= unit
+        unit -= {"ways.core.local_socket"}  # there is no resident to connect to
+    assert ours <= unit, "named in build/pyinstaller/units.py: slow without"
+    assert unit <= ours | NOT_ALWAYS, "named in build/pyinstaller/units.py, and not needed"
+
+
+def test_a_unit_names_each_module_after_those_that_it_imports() -> None:
+    for lane in units.LANES:
+        known: set[str] = set()
+        for name in units.modules_of(lane, ROOT):
+            path = units.file_of(name, ROOT)
+            assert path is not None
+            wanted = set(units.imported_at_load(path.read_text("utf-8")))
+            assert {one for one in wanted if units.file_of(one, ROOT)} <= known, name
+            known.add(name)
 
 
 def test_a_hook_that_shows_a_way_loads_no_yaml(environment: dict[str, str]) -> None:
