@@ -61,19 +61,23 @@ class Pack:
     def run_unit(self, lane):
         """Load what a quiet hook of this lane needs, without the import system's work for each module."""
         modules = sys.modules
-        kind = type(sys)
+        kind, kind_of_spec = type(sys), type(sys.__spec__)
+        top = inside("")
         for place in self.units.get(lane, ()):
-            for name, package, code in self.part(*place):
+            for name, parent, own, file, package, code in self.part(*place):
                 module = kind(name)
-                module.__spec__ = spec = self.spec(name, package)
-                module.__loader__ = self
-                module.__package__ = spec.parent
-                module.__file__ = inside(name.replace(".", "/") + ("/__init__.py" if package else ".py"))
+                names = module.__dict__
+                names["__loader__"] = self
+                names["__file__"] = top + file.replace("/", SEPARATOR)
                 if package:
-                    module.__path__ = spec.submodule_search_locations
+                    names["__spec__"] = spec = self.spec(name, True)
+                    names["__path__"] = spec.submodule_search_locations
+                    names["__package__"] = name
+                else:
+                    names["__spec__"] = kind_of_spec(name, self)
+                    names["__package__"] = parent
                 modules[name] = module
-                exec(code, module.__dict__)
-                parent, _dot, own = name.rpartition(".")
+                exec(code, names)
                 if parent:
                     setattr(modules[parent], own, module)
 

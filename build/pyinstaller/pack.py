@@ -4,7 +4,8 @@ Layout: the magic, the length of the head (4 bytes, little-endian), the head, an
 
     head    (sys.hexversion, {lane: places of its units}, {extension module: file in the bundle}, place of the
             index, place of the names); a place is (offset after the head, size)
-    units   ((name, is a package, code), …): what a quiet hook loads, see units.py
+    units   ((name, parent, last part of the name, file, is a package, code), …): what a quiet hook loads, see
+            units.py
     codes   a code object for each module
     index   {name: (is a package, offset, size)} of the codes
     names   of all modules of the bundle
@@ -120,10 +121,13 @@ def _units(lane: str, source: Path, parts: _Parts) -> tuple[tuple[int, int], ...
     )
 
 
-def _module(name: str, source: Path) -> tuple[str, bool, CodeType]:
+def _module(name: str, source: Path) -> tuple[str, str, str, str, bool, CodeType]:
     file = units.file_of(name, source)
     assert file is not None  # units name modules of the product
-    return name, _is_package(file), units.compiled(file.read_text("utf-8"), _shown(name, file))
+    parent, _dot, own = name.rpartition(".")
+    shown = _shown(name, file)
+    code = units.compiled(file.read_text("utf-8"), shown)
+    return name, parent, own, shown, _is_package(file), code
 
 
 def _is_package(file: Path) -> bool:

@@ -107,13 +107,21 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def compiled(text: str, filename: str) -> CodeType:
-    """The module's code without doc strings, and without the statement `from __future__ import annotations`,
-    which would load a module for nothing: what it asks for is told to the compiler."""
+    """The module's code without what no hook reads: doc strings, the annotations of functions, and the
+    statement `from __future__ import annotations`, which would load a module (what it asks for is told to
+    the compiler)."""
     tree = ast.parse(text, filename)
     asked = [one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
     if any(alias.name != "annotations" for one in asked for alias in one.names):
         raise ValueError(f"{filename} asks for a feature that is not known here")
     tree.body = [one for one in tree.body if one not in asked]
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            function.returns = None
+            given = function.args
+            for argument in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
+                if argument is not None:
+                    argument.annotation = None
     flags = __future__.annotations.compiler_flag if asked else 0
     code: CodeType = compile(tree, filename, "exec", flags=flags, dont_inherit=True, optimize=2)
     return code
