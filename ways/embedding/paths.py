@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from ways.core.checksum import checksum
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,9 +96,7 @@ def resident_folder(roots: Roots) -> str:
     folder = os.path.join(roots.sessions, ".embed")
     if os.name == "nt" or len(os.fsencode(os.path.join(folder, _LONGEST_NAME))) <= MAX_SOCKET_PATH:
         return folder
-    import zlib
-
-    return f"/tmp/.agent-ways-embed-{os.getuid()}-{zlib.crc32(os.fsencode(folder)):08x}"
+    return f"/tmp/.agent-ways-embed-{os.getuid()}-{checksum(os.fsencode(folder)).hex()}"
 
 
 def socket_path(roots: Roots, model: str) -> str:

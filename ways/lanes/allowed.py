@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ways.disclosure import switches
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ways.lanes.context import Context
@@ -20,11 +18,15 @@ def allowed(context: Context) -> bool:
         return True
     if subagents_off(context, context.payload.agent_type):
         return False
+    from ways.disclosure import switches
+
     return not switches.is_defined_agent(context.payload.agent_type, context.project, context.target)
 
 
 def subagents_off(context: Context, agent: str) -> bool:
     """True when ways are switched off for subagents, by this session's switch or by a setting."""
+    from ways.disclosure import switches
+
     if switches.session_subagents_off(context.roots.state, context.payload.session_id):
         switch = "session"
     elif not context.settings.subagents:

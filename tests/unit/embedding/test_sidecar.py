@@ -63,7 +63,7 @@ def test_round_trip(path, mapped):
 
 def test_rows_begin_where_any_processor_likes_them(path):
     data = files.read_bytes(path)
-    assert (len(data) - 7 * DIMENSIONS * 4) % sidecar.ROW_ALIGNMENT == 0
+    assert (len(data) - 7 * DIMENSIONS * 4) % header.ROW_ALIGNMENT == 0
     assert data.endswith(vectors().tobytes())
 
 
@@ -172,7 +172,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path):
 @given(st.binary(max_size=600))
 def test_no_content_raises(tmp_path_factory, data):
     target = tmp_path_factory.getbasetemp() / "fuzz.bin"
-    target.write_bytes(sidecar.MAGIC + data)
+    target.write_bytes(header.MAGIC + data)
     assert isinstance(sidecar.load(str(target)), Problem)
 
 
