@@ -109,6 +109,8 @@ def _first_part(descriptor: int) -> bytes | None:
     def end(_signal: int, _frame: object) -> None:
         raise _Silence
 
+    if signals.SIGALRM in signals.pthread_sigmask(signals.SIG_BLOCK, ()):
+        return None  # whoever started us keeps the signal from us
     try:
         former = signals.signal(signals.SIGALRM, end)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,37 @@ def test_a_silent_stdin_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payload, "DEADLINE_SECONDS", 0.1)
     with pytest.raises(PayloadProblem, match="nothing came"):
         read(b"", close=False)
+
+
+def test_a_silent_stdin_ends_where_no_timer_can_end_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payload, "DEADLINE_SECONDS", 0.2)
+    found: list[object] = []
+
+    def attempt(descriptor: int) -> None:
+        try:
+            found.append(payload.read(descriptor)[0])
+        except PayloadProblem as problem:
+            found.append(str(problem))
+
+    with pipe(b"", close=False) as descriptor:
+        thread = threading.Thread(target=attempt, args=(descriptor,))
+        thread.start()
+        thread.join(30)
+        if os.name != "nt":
+            former = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            attempt(descriptor)
+            signal.pthread_sigmask(signal.SIG_SETMASK, former)
+    assert set(found) == {"nothing came on standard input"} and len(found) == (1 if os.name == "nt" else 2)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such timer")
+def test_reading_leaves_no_timer_and_no_handler() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    assert read(b'{"a": 1}') == {"a": 1}
+    with pytest.raises(PayloadProblem):
+        read(b"{")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) is before
 
 
 def test_fields_of_a_wrong_type_count_as_absent() -> None:
