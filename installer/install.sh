@@ -480,7 +480,10 @@ sweep() {
         case $number in
         '' | *[!0-9]*) continue ;;
         esac
-        kill -0 "$number" 2>/dev/null || rm -rf "$left"
+        kill -0 "$number" 2>/dev/null && continue
+        # Folders that the killed run made are this one's to record.
+        [ ! -s "$left/made" ] || missing=$(cat "$left/made")${missing:+$newline$missing}
+        rm -rf "$left"
     done
 }
 
@@ -494,6 +497,7 @@ make_staging() {
     sweep
     # Never in the temporary folder: programs may be forbidden to run there, and it is another disk.
     (umask 077 && mkdir "$staging") || stop "$staging cannot be made" 'look at its modes and the disk space' 5
+    [ -z "$missing" ] || printf '%s\n' "$missing" >"$staging/made" || stop "$staging cannot be written" 'look at the disk space' 5
 }
 
 # The archive in $staging/archive, checked against its size and SHA-256.

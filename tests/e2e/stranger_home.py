@@ -19,10 +19,9 @@ from typing import Any
 
 from build import archive as packing
 from build import freeze, packages
-from installer import tuf_client
+from installer import tuf_client, versions
 from projection import payload_manifest
 from tests.unit.installer.release_world import Releases
-from ways import __version__
 from ways.core import roots as core_roots
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -37,9 +36,10 @@ SECONDS = 300
 
 
 def next_version(version: str) -> str:
-    """The version with its last number one higher."""
-    head, _, last = version.rpartition(".")
-    return f"{head}.{int(last) + 1}"
+    """The final version whose last number is one higher."""
+    found = versions.order(version)
+    assert found is not None, version
+    return f"{found[0]}.{found[1]}.{found[2] + 1}"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def frozen_releases(folder: Path) -> FrozenReleases:
 def _make(folder: Path) -> tuple[str, str]:
     named = os.environ.get("WAYS_FROZEN_ARCHIVE")
     first = Path(named).absolute() if named else freeze.cached()
-    old = first.name.split("-")[1] if named else __version__
+    old = first.name.removeprefix("ways-").rsplit("-", 2)[0]
     second = freeze.cached(next_version(old))
     made = Releases(folder, folder / "asked")
     archives = tuple(with_root(archive, made.root, folder) for archive in (first, second))

@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import ssl
 import subprocess
 import threading
@@ -18,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.stranger_home import FrozenReleases, Stranger, differences, tree
+from tests.e2e.stranger_home import INSTALL, FrozenReleases, Stranger, differences, tree
 from tests.unit.installer.release_world import Server
 
 pytestmark = [
@@ -46,6 +47,38 @@ def test_without_a_network_by_an_archive_and_by_a_mirror(tmp_path: Path, frozen:
     shutil.copytree(frozen.repository, mirror)
     assert home.ways("update", "--from", str(mirror)).stdout == f"ways is {frozen.new}.\n"
     assert home.version() == frozen.new
+
+
+@pytest.mark.parametrize("moment", ["fetched", "unpacked", "receipt"])
+def test_case_u02_install_sh_killed_and_run_again(
+    tmp_path: Path, frozen: FrozenReleases, server: Server, moment: str
+) -> None:
+    """A sample; each of its steps is killed with a smaller program in tests/unit/installer."""
+    home = Stranger(tmp_path / "home")
+    places = home.app / "versions"
+    signs = {
+        "fetched": lambda: any(places.glob(".staging-install-*/archive")),
+        "unpacked": lambda: any(places.glob(".staging-install-*/ways-*/bin/ways")),
+        "receipt": Path(home.roots.state, "receipt.json").exists,
+    }
+    child = subprocess.Popen(
+        ["sh", INSTALL, "--base", server.base, "--version", frozen.old],
+        env={**home.environment, "PATH": str(home.tools)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while child.poll() is None and not signs[moment]():
+        time.sleep(0.0005)
+    os.killpg(child.pid, signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    if (home.app / "current").exists():
+        assert home.version() == frozen.old
+    home.install("--base", server.base, "--version", frozen.old)
+    assert home.version() == frozen.old and home.leftovers() == []
+    home.ways("uninstall", "--yes", "--purge")
+    assert os.listdir(home.path) == []
 
 
 def test_a_build_without_keys_says_how_to_get_a_newer_one(installed: Stranger) -> None:

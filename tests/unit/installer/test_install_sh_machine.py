@@ -176,8 +176,7 @@ def test_an_app_root_that_forbids_programs_is_named(home: Home, release: Release
         done = home.run("--base", str(release.folder), "--dir", str(tmp_path / "disk"))
         assert done.returncode != 0
         assert "noexec" in done.stderr
-        versions = tmp_path / "disk/agent-ways/versions"
-        assert list(versions.iterdir()) == []
+        assert list((tmp_path / "disk").iterdir()) == []
 
 
 @pytest.mark.parametrize("kilobytes", [8, 200, 1000, 2000])
