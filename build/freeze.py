@@ -37,6 +37,7 @@ DEFAULT_OUTPUT = packages.HERE / "out" / "release"
 SPEC = packages.HERE / "pyinstaller" / "ways.spec"
 FREEZE_SECONDS = 1800.0
 KEPT_BUILDS = 3
+TRIES = 3  # builds during which a source is edited
 # What decides about a build's content, besides the packages and the recipe in `pyinstaller/`.
 RECIPE = ("archive", "bundle", "elf", "freeze", "licences", "macos_sign", "packages", "system_libraries")
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-.+]?[0-9A-Za-z.]+)?")
@@ -122,14 +123,20 @@ def cached(version: str = __version__, cache: Path | None = None) -> Path:
     The commit and the time in its `release.json` are those of the build. Raises as freeze.
     """
     root = (cache or packages.cache_folder()) / "frozen"
-    folder = root / key(version)
     name = bundle.facts(version).archive_name
-    with packages.locked(root, folder.name):
-        if not (folder / name).is_file():
-            freeze(folder, version)
-            _sweep(root, folder)
-    os.utime(folder)
-    return folder / name
+    for _ in range(TRIES):
+        folder = root / key(version)
+        with packages.locked(root, folder.name):
+            if not (folder / name).is_file():
+                freeze(folder, version)
+                if key(version) != folder.name:
+                    # Somebody edited while it was built: it may hold files of before and of after.
+                    shutil.rmtree(folder)
+                    continue
+                _sweep(root, folder)
+        os.utime(folder)
+        return folder / name
+    raise UserError("the sources changed during each build", "python build/freeze.py, when they are at rest")
 
 
 def key(version: str) -> str:

@@ -71,3 +71,26 @@ def test_the_base_of_a_build_is_where_an_update_looks_at_last(tmp_path: Path) ->
     (content / bundle.RELEASE).write_text(json.dumps(bundle._release(content, bundle.facts("1.0.0"), "9.9")))
     with pytest.raises(UserError, match="no release base"):
         update.release_base(system, roots, "", {})
+
+
+def test_a_build_during_which_a_source_changes_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its modules may be of before and of after, under a key of before."""
+    state = ["before"]
+    made: list[str] = []
+
+    def building(folder: Path, version: str) -> None:
+        made.append(folder.name)
+        folder.mkdir(parents=True)
+        (folder / bundle.facts(version).archive_name).write_text(state[0])
+        state[0] = "after"
+
+    monkeypatch.setattr(freeze, "freeze", building)
+    monkeypatch.setattr(freeze, "key", lambda version: state[0])
+    kept = freeze.cached("1.0.0", tmp_path)
+    assert made == ["before", "after"] and kept.read_text() == "after"
+    assert [path.name for path in (tmp_path / "frozen").iterdir() if path.is_dir()] == ["after"]
+    monkeypatch.setattr(freeze, "key", lambda version: str(len(made)))
+    with pytest.raises(UserError, match="changed during"):
+        freeze.cached("1.0.0", tmp_path)
