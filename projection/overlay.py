@@ -7,6 +7,7 @@ overlay), so that a link which the dry run made is followed like one on the disk
 from __future__ import annotations
 
 import os
+import stat
 from typing import Literal
 
 from ways.core.record import record, replace
@@ -36,10 +37,15 @@ class Node:
 
 
 class Overlay:
-    """The changes, by place."""
+    """The changes, by place.
+
+    A folder of the disk that was seen to be no link is taken for one as long as the overlay lives: a plan
+    looks at some thousand files in the same few folders, and on Windows every look opens the file.
+    """
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
+        self._plain_folders: set[str] = set()
 
     def lookup(self, place: str) -> Node:
         """The node at a place; `disk` nodes are not checked for existence."""
@@ -96,11 +102,13 @@ class Overlay:
         node = self.lookup(place)
         if node.kind in {"link", "junction"}:
             return node.target
-        if node.kind != "disk":
+        if node.kind != "disk" or node.real in self._plain_folders:
             return None
         try:
             found = os.lstat(node.real)
-            if not os.path.islink(node.real) and not junctions.is_junction(found):
+            if not stat.S_ISLNK(found.st_mode) and not junctions.is_junction(found):
+                if stat.S_ISDIR(found.st_mode):
+                    self._plain_folders.add(node.real)
                 return None
             return junctions.plain(os.readlink(node.real))
         except OSError:

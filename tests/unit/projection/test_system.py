@@ -215,3 +215,38 @@ def test_exchange_of_something_missing_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             system.exchange(str(tmp_path / "gone"), str(tmp_path / "a"))
         assert system.read_bytes(str(tmp_path / "a")) == b"a"
+
+
+def test_a_dry_run_follows_a_link_that_it_put_where_it_saw_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/f").write_bytes(b"old")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/f").write_bytes(b"new")
+    system = DryRunSystem()
+    assert system.read_bytes(str(tmp_path / "old/f")) == b"old"
+    system.move(str(tmp_path / "old"), str(tmp_path / "aside"))
+    system.symlink("new", str(tmp_path / "old"))
+    assert system.read_bytes(str(tmp_path / "old/f")) == b"new"
+    assert system.real_path(str(tmp_path / "old/f")) == str(tmp_path / "new/f")
+    assert system.read_bytes(str(tmp_path / "aside/f")) == b"old"
+
+
+def test_a_dry_run_looks_at_a_folder_once_and_not_again_for_each_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a/b/c"
+    folder.mkdir(parents=True)
+    looked: list[str] = []
+    lstat = os.lstat
+
+    def noting(path: str, **more: int) -> os.stat_result:
+        looked.append(os.fspath(path))
+        return lstat(path, **more)
+
+    monkeypatch.setattr(os, "lstat", noting)
+    system = DryRunSystem()
+    for number in range(50):
+        (folder / f"f{number}").touch()
+        assert system.kind(str(folder / f"f{number}")) == "file"
+    for parent in (folder, folder.parent, folder.parent.parent):
+        assert looked.count(str(parent)) == 1
