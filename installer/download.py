@@ -58,11 +58,30 @@ class Answer:
 def base_url(spelling: str) -> str:
     """A release base as a URL that ends in `/`. Raises UserError for what is neither address nor folder."""
     if "://" not in spelling:
-        return "file://" + quote(os.path.abspath(os.path.expanduser(spelling)).replace("\\", "/")) + "/"
+        return file_url(os.path.abspath(os.path.expanduser(spelling)), os.name == "nt") + "/"
     scheme = urlsplit(spelling).scheme.lower()
     if scheme not in {"https", "http", "file"}:
         raise UserError(f"{shown(spelling)} is no release base: only https, http and file are", "", USAGE)
     return spelling.rstrip("/") + "/"
+
+
+def file_url(path: str, windows: bool) -> str:
+    """The URL of an absolute path. Windows' have a drive (`file:///C:/x`) or a server (`file://server/share`)."""
+    if not windows:
+        return "file://" + quote(path)
+    path = path.replace("\\", "/")
+    return "file:" + quote(path, safe="/:") if path.startswith("//") else "file:///" + quote(path, safe="/:")
+
+
+def file_path(url: str, windows: bool) -> str:
+    """The path of a file URL: the inverse of `file_url`."""
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    if not windows:
+        return path
+    if parts.netloc and parts.netloc.lower() != "localhost":
+        return f"//{unquote(parts.netloc)}{path}"
+    return path if path.startswith("//") else path.lstrip("/")
 
 
 def shown(url: str) -> str:
@@ -114,9 +133,7 @@ def _start_of(response: httpx.Response, asked: int) -> int:
 
 @contextmanager
 def _opened_file(url: str, start: int) -> Iterator[Answer]:
-    path = unquote(urlsplit(url).path)
-    if os.name == "nt":
-        path = path.lstrip("/")
+    path = file_path(url, os.name == "nt")
     try:
         with open(path, "rb") as file:
             file.seek(start)

@@ -181,3 +181,29 @@ def test_the_users_own_authority_is_trusted(
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@pytest.mark.parametrize(
+    ("path", "windows", "url"),
+    [
+        ("/srv/my mirror/é", False, "file:///srv/my%20mirror/%C3%A9"),
+        ("/srv/a\\b#c?d:e%20", False, "file:///srv/a%5Cb%23c%3Fd%3Ae%2520"),
+        ("C:\\my mirror\\é#", True, "file:///C:/my%20mirror/%C3%A9%23"),
+        ("\\\\server\\share\\a b", True, "file://server/share/a%20b"),
+    ],
+)
+def test_a_folder_as_a_release_base_and_back(path: str, windows: bool, url: str) -> None:
+    assert download.file_url(path, windows) == url
+    assert download.file_path(url, windows) == (path.replace("\\", "/") if windows else path)
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("file://localhost/C:/a", "C:/a"),
+        ("file:////server/share/a", "//server/share/a"),
+        ("file:///c:/a/../b", "c:/a/../b"),
+    ],
+)
+def test_other_spellings_of_file_urls_on_windows(url: str, path: str) -> None:
+    assert download.file_path(url, True) == path
