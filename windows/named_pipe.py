@@ -31,6 +31,8 @@ if sys.platform == "win32":
     _PIPE_REJECT_REMOTE_CLIENTS = 0x00000008
     _UNLIMITED_INSTANCES = 255
     _BUFFER = 1 << 16
+    # ERROR_BROKEN_PIPE, ERROR_NO_DATA, ERROR_PIPE_NOT_CONNECTED: a client that came and went meanwhile.
+    _LEFT_AGAIN = frozenset({109, 232, 233})
 
     class _SecurityAttributes(ctypes.Structure):
         _fields_ = [
@@ -161,13 +163,23 @@ if sys.platform == "win32":
             )
 
         def accept(self, seconds: float) -> PipeConnection | None:
-            """The next client, None when none came within `seconds`."""
-            overlapped = _winapi.ConnectNamedPipe(self._next, overlapped=True)
-            waited = _winapi.WaitForSingleObject(overlapped.event, int(seconds * 1000))
-            if waited != _winapi.WAIT_OBJECT_0:
-                overlapped.cancel()
+            """The next client, None when none came within `seconds` or it had left before we saw it."""
+            try:
+                overlapped = _winapi.ConnectNamedPipe(self._next, overlapped=True)
+                waited = _winapi.WaitForSingleObject(overlapped.event, int(seconds * 1000))
+                if waited != _winapi.WAIT_OBJECT_0:
+                    overlapped.cancel()
+                    return None
+                overlapped.GetOverlappedResult(True)
+            except OSError as error:
+                if error.winerror not in _LEFT_AGAIN:
+                    raise
+                self._connected().close()
                 return None
-            overlapped.GetOverlappedResult(True)
+            return self._connected()
+
+        def _connected(self) -> PipeConnection:
+            """The instance that a client has; the next one waits in its place before it can be closed."""
             connection = PipeConnection(self._next)
             self._next = self._instance(first=False)
             return connection
